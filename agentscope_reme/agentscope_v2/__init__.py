@@ -1,0 +1,1 @@
+"""agentscope_v2"""

@@ -1,0 +1,222 @@
+"""The small seams between the core and everything outside it.
+
+The AgentScope rooms implement the three model ports; the core never knows which framework, or
+which line of it, is behind them. `MemoryService` is the other direction: what an adapter may ask
+of a memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, runtime_checkable
+
+from pydantic import BaseModel
+
+from agentscope_reme.messages import DataBlock, Message, TextBlock
+
+if TYPE_CHECKING:
+    from agentscope_reme.clock import Clock
+    from agentscope_reme.results import (
+        AutoMemoryResult,
+        RecallResult,
+        RecordResult,
+        SearchResult,
+        StatusResult,
+    )
+    from agentscope_reme.settings import Settings
+
+T = TypeVar("T", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens as the provider reported them; 0 when it reported nothing."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ChatReply:
+    """One finished model answer."""
+
+    text: str
+    usage: Usage = Usage()
+
+
+@dataclass(frozen=True, slots=True)
+class StructuredReply(Generic[T]):
+    """One model answer, parsed into the type that was asked for."""
+
+    value: T
+    usage: Usage = Usage()
+
+
+class ChatPort(Protocol):
+    """A chat model: plain completion and structured output."""
+
+    @property
+    def supports_images(self) -> bool:
+        """Whether image blocks in the messages reach the model."""
+
+    async def complete(self, messages: Sequence[Message]) -> ChatReply:
+        """Answer the messages with text.
+
+        Raises:
+            ModelFailed: the provider failed or answered nothing.
+        """
+
+    async def structured(self, messages: Sequence[Message], output: type[T]) -> StructuredReply[T]:
+        """Answer with a value of the closed type `output`.
+
+        Raises:
+            ModelFailed: the provider failed, or the answer is not such a value.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOutput:
+    """What a tool tells the model: text, and blocks the model can see (images)."""
+
+    text: str
+    blocks: tuple[TextBlock | DataBlock, ...] = ()
+    success: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A function an agent may call.
+
+    ``call`` receives a validated instance of ``args`` and never raises: failures are told in
+    words with ``success=False``.
+    """
+
+    name: str
+    description: str
+    args: type[BaseModel]
+    call: Callable[[Any], Awaitable[ToolOutput]]
+    read_only: bool = False
+
+    def json_schema(self) -> dict[str, Any]:
+        """The arguments as a JSON schema object, the way model providers want it."""
+        schema = self.args.model_json_schema()
+        schema.pop("title", None)
+        schema.setdefault("properties", {})
+        return schema
+
+
+@dataclass(frozen=True, slots=True)
+class AgentRun(Generic[T]):
+    """How one background agent run ended.
+
+    ``output`` is set when an output type was asked for and the agent gave one.
+    """
+
+    text: str
+    output: T | None = None
+    usage: Usage = Usage()
+    calls: int = 0
+
+
+class AgentPort(Protocol):
+    """Runs a tool-using agent once; every run uses a fresh agent."""
+
+    @property
+    def supports_images(self) -> bool:
+        """Whether image blocks in the messages reach the model."""
+
+    async def run(
+        self,
+        instructions: str,
+        messages: Sequence[Message],
+        tools: Sequence[Tool],
+        output: type[T] | None = None,
+        *,
+        max_iters: int = 12,
+        deadline: float | None = None,
+    ) -> AgentRun[T]:
+        """Run until the agent stops calling tools.
+
+        Args:
+            instructions: the system prompt.
+            messages: the input turns, oldest first.
+            tools: what the agent may call.
+            output: a closed type the final answer must have, or ``None`` for text.
+            max_iters: the most model calls this run may make.
+            deadline: seconds after which the run is cancelled; ``None`` for no limit.
+
+        Raises:
+            ModelFailed: the provider failed, the deadline passed or the output is not usable.
+        """
+
+
+class EmbeddingPort(Protocol):
+    """Turns texts or images into vectors of one space."""
+
+    @property
+    def space_id(self) -> str:
+        """Names the vector space: provider, model and settings. Vectors of two spaces never mix."""
+
+    async def embed(self, inputs: Sequence[str | DataBlock]) -> list[list[float]]:
+        """One vector per input, in order, all of one width.
+
+        Raises:
+            ModelFailed: the provider failed.
+        """
+
+
+@runtime_checkable
+class MemoryService(Protocol):
+    """What adapters, hooks and services ask of a memory; `ReMe` is one."""
+
+    @property
+    def settings(self) -> Settings:
+        """The limits in force."""
+
+    @property
+    def clock(self) -> Clock:
+        """The clock in force."""
+
+    @property
+    def language(self) -> str:
+        """``en`` or ``zh``: the language of prompts and notices."""
+
+    async def start(self) -> None:
+        """Open the workspace; calling it again does nothing."""
+
+    async def close(self) -> None:
+        """Drain background work and close; calling it again does nothing."""
+
+    async def search(self, query: str, *, limit: int = 5) -> SearchResult:
+        """Find passages."""
+
+    async def recall(
+        self, query: str, *, budget_tokens: int = 1500, media: bool = False
+    ) -> RecallResult:
+        """Find passages and pack them for a prompt."""
+
+    async def record(
+        self, session_id: str, messages: Sequence[Any], *, distil: bool = True
+    ) -> RecordResult:
+        """Save turns durably; idempotent by message id. Distillation follows in the background."""
+
+    async def archive(self, session_id: str, messages: Sequence[Any]) -> str:
+        """Keep, in full, what leaves a context window; returns the archive's path."""
+
+    async def auto_memory(
+        self, messages: Sequence[Any] | None = None, *, session_id: str | None = None
+    ) -> AutoMemoryResult:
+        """Distil turns into the daily card of their session."""
+
+    async def summarise(self, messages: Sequence[Any], *, previous_summary: str = "") -> str:
+        """One checkpoint text that stands for the messages; raises when it cannot be made."""
+
+    async def status(self) -> StatusResult:
+        """Counts, queues and every failure so far."""
+
+    def tools(self, *, include: Sequence[str] | None = None, read_only: bool = False) -> list[Tool]:
+        """The memory tools an agent of this workspace may call."""
+
+    def report_failure(self, where: str, error: BaseException) -> None:
+        """Log once per kind of failure, count it and show it in `status()`."""

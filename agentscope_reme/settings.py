@@ -1,0 +1,70 @@
+"""Every number a user may turn, in one frozen value."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Settings(BaseModel):
+    """Limits, budgets and defaults of one workspace. Unknown names are refused.
+
+    Each field says its unit; a changed value takes effect at the next start.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    chunk_byte_size: int = Field(default=800, ge=100)
+    """Largest chunk the store indexes, in UTF-8 bytes."""
+
+    max_indexed_file_bytes: int = Field(default=20 * 1024 * 1024, ge=1024)
+    """Larger files are kept but not indexed; `status()` counts them."""
+
+    tool_answer_bytes: int = Field(default=32 * 1024, ge=1024)
+    """Cap on every text handed to an agent, in UTF-8 bytes."""
+
+    recall_deadline_ms: int = Field(default=500, ge=1)
+    """How long a reply may wait for recall, in milliseconds; later it goes on without."""
+
+    recall_budget_tokens: int = Field(default=1500, ge=50)
+    """How much recalled text a prompt gets, in estimated tokens."""
+
+    close_drain_seconds: float = Field(default=10.0, ge=0)
+    """How long `close()` waits for background work, in seconds."""
+
+    max_image_num: int = Field(default=5, ge=0)
+    """Images one `auto_memory` call may send to the model."""
+
+    record_every_turns: int = Field(default=1, ge=1)
+    """The hooks distil after every N-th recorded reply of a session."""
+
+    auto_memory_prompt_tokens: int = Field(default=24_000, ge=1000)
+    """Largest conversation part one distilling run is given, in estimated tokens."""
+
+    agent_max_iters: int = Field(default=12, ge=1)
+    """Model calls one background agent run may make."""
+
+    agent_deadline_seconds: float = Field(default=180.0, gt=0)
+    """Wall-clock limit of one background agent run, in seconds."""
+
+    memory_compact_threshold: int = Field(default=96_000, ge=1)
+    """Estimated tokens in the window above which it is compacted."""
+
+    watch: bool = True
+    """Watch the workspace for other people's edits."""
+
+    watch_force_polling: bool = False
+    """Poll instead of native file events, for network drives and bind mounts."""
+
+    fusion: Literal["rrf", "score"] = "rrf"
+    """How keyword and vector rankings are combined."""
+
+    seen_ttl_hours: float = Field(default=24.0, gt=0)
+    """How long one `tool_context_id` remembers what it was already shown, in hours."""
+
+    journal_retention_days: int = Field(default=90, ge=1)
+    """How long changes can be undone, in days."""
+
+    fsync: bool = True
+    """Flush to the device before acknowledging; only throw-away workspaces turn this off."""

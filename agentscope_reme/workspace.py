@@ -1,0 +1,206 @@
+"""Where things live in a workspace, and which paths are safe.
+
+Every path that enters the library passes `Workspace.normalise`; every path that reaches the disk
+passes `Workspace.locate`, which also refuses symlinks that lead out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import unicodedata
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from agentscope_reme.errors import BadInput, BadPath
+
+INTERNAL_FOLDERS: Final = frozenset({"metadata", "journal", "trash", "users", ".locks"})
+"""Folders the library keeps for itself; no path of a caller may point into them."""
+
+LAYERS: Final = ("daily", "digest", "session", "resource")
+"""The folders of the memory-as-file layout, in the order search prefers them."""
+
+PERMANENT_FOLDERS: Final = frozenset({*LAYERS, "memory"}) | INTERNAL_FOLDERS
+"""Top-level folders that cannot be deleted or moved."""
+
+DIGEST_BUCKETS: Final = ("personal", "procedure", "wiki")
+
+_DEVICE_NAMES: Final = frozenset(
+    {"con", "prn", "aux", "nul"} | {f"{d}{n}" for d in ("com", "lpt") for n in "123456789"}
+)
+_FORBIDDEN: Final = re.compile(r'[<>:"|?*\\\x00-\x1f\x7f]')
+_LONGEST_COMPONENT_BYTES: Final = 255
+_LONGEST_PATH_BYTES: Final = 1024
+_LONGEST_ENCODED_BYTES: Final = 120
+_WAY_OUT: Final = "Use a path relative to the workspace, such as 'daily/2026-06-20/topic.md'."
+
+
+class Workspace:
+    """One memory folder: its layout and its boundary.
+
+    Args:
+        root: the folder; made absolute and symlink-resolved once, here.
+        user: opens ``users/<encoded user>/`` inside `root`, a whole workspace of its own.
+
+    Raises:
+        BadInput: the user name is empty or made of dots.
+    """
+
+    def __init__(self, root: str | os.PathLike[str], *, user: str | None = None) -> None:
+        base = Path(root).expanduser().resolve()
+        if user is not None:
+            base = base / "users" / encode_name(user, what="user")
+        self.root: Final = base
+        self.user: Final = user
+
+    def __repr__(self) -> str:
+        return f"Workspace({str(self.root)!r})"
+
+    @property
+    def metadata(self) -> Path:
+        """Derived data: deleting it loses nothing but time."""
+        return self.root / "metadata"
+
+    @property
+    def journal(self) -> Path:
+        """What changed, with pre-images."""
+        return self.root / "journal"
+
+    @property
+    def trash(self) -> Path:
+        """Deleted files, restored by `undo`."""
+        return self.root / "trash"
+
+    @property
+    def locks(self) -> Path:
+        """Lock files; outside ``metadata/``, which may be deleted at any time."""
+        return self.root / ".locks"
+
+    def create(self) -> None:
+        """Make the layer folders; existing ones are left alone."""
+        for name in (*LAYERS, "metadata", "journal", ".locks"):
+            (self.root / name).mkdir(parents=True, exist_ok=True)
+
+    def normalise(self, path: str, *, what: str = "path") -> str:
+        """The one spelling of a workspace-relative path.
+
+        Blanks around it, ``./`` and doubled slashes are dropped.
+
+        Raises:
+            BadPath: it is empty, absolute, climbs out, names a device, an internal folder or a
+                hidden file, contains characters no file system takes, or is too long.
+        """
+        if not isinstance(path, str):
+            raise BadPath(path, f"{what} must be text", _WAY_OUT)
+        text = path.strip()
+        _refuse_unsafe_text(path, text, what)
+        parts = [part for part in text.split("/") if part not in ("", ".")]
+        if not parts:
+            raise BadPath(path, f"{what} names no file", _WAY_OUT)
+        for part in parts:
+            _refuse_unsafe_component(path, part)
+        if parts[0].casefold() in INTERNAL_FOLDERS:
+            raise BadPath(path, f"`{parts[0]}/` is kept by the library itself", _WAY_OUT)
+        return "/".join(parts)
+
+    def locate(self, path: str) -> Path:
+        """The absolute place of a path, existing or not.
+
+        Raises:
+            BadPath: see `normalise`; or a symlink on the way leads out of the workspace.
+        """
+        return self.locate_normalised(self.normalise(path))
+
+    def locate_normalised(self, path: str) -> Path:
+        """`locate` for a path that `normalise` already returned, or an internal one."""
+        place = self.root / path
+        real = Path(os.path.realpath(place))
+        if real != self.root and self.root not in real.parents:
+            raise BadPath(path, "a symlink on this path leaves the workspace", _WAY_OUT)
+        return place
+
+    def relative(self, place: Path) -> str | None:
+        """The workspace-relative spelling of an absolute path; ``None`` when it is outside."""
+        try:
+            return place.relative_to(self.root).as_posix()
+        except ValueError:
+            return None
+
+
+def layer_of(path: str) -> str:
+    """The first folder of a normalised path; a file at the root is its own layer."""
+    return PurePosixPath(path).parts[0]
+
+
+def encode_name(name: str, *, what: str = "session_id") -> str:
+    """A file name that holds any id, reversibly where it fits.
+
+    NFC letters and digits of any script and ``._-`` stay; everything else becomes ``%XX`` of its
+    UTF-8 bytes. Above 120 bytes it is cut to a prefix, ``~`` and 16 hex digits of its SHA-256;
+    the full id then stands in the header of the file.
+
+    Raises:
+        BadInput: the id is empty, blank, made of dots or contains a path traversal.
+    """
+    remedy = f"Pass a {what} with at least one letter or digit and no '..' path part."
+    if not isinstance(name, str) or not name.strip():
+        raise BadInput(name, f"{what} is empty", remedy)
+    normal = unicodedata.normalize("NFC", name)
+    if any(part in (".", "..") for part in re.split(r"[/\\]", normal)):
+        raise BadInput(name, f"{what} climbs out of its folder", remedy)
+    encoded = "".join(_encode_character(character) for character in normal)
+    if encoded[0] == ".":
+        encoded = "%2E" + encoded[1:]
+    if encoded[-1] == ".":
+        encoded = encoded[:-1] + "%2E"
+    too_long = len(encoded.encode()) > _LONGEST_ENCODED_BYTES
+    if too_long or encoded.split(".")[0].casefold() in _DEVICE_NAMES:
+        return hashed_name(normal, encoded)
+    return encoded
+
+
+def hashed_name(name: str, encoded: str) -> str:
+    """The collision-free spelling of an id whose plain encoding is taken or too long."""
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    prefix = encoded.encode()[: _LONGEST_ENCODED_BYTES - 17].decode("utf-8", "ignore")
+    return f"{prefix}~{digest}"
+
+
+def _encode_character(character: str) -> str:
+    if character in "._-" or unicodedata.category(character)[0] in "LN":
+        return character
+    if unicodedata.category(character) in ("Mn", "Mc"):  # vowel signs are part of a word
+        return character
+    return "".join(f"%{byte:02X}" for byte in character.encode("utf-8", "surrogatepass"))
+
+
+def _refuse_unsafe_text(path: str, text: str, what: str) -> None:
+    if not text:
+        raise BadPath(path, f"{what} is empty", _WAY_OUT)
+    if text.startswith(("/", "~")):
+        raise BadPath(path, f"{what} must be relative to the workspace", _WAY_OUT)
+    if len(text.encode("utf-8", "surrogatepass")) > _LONGEST_PATH_BYTES:
+        raise BadPath(path, f"{what} is longer than {_LONGEST_PATH_BYTES} bytes", _WAY_OUT)
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise BadPath(path, f"{what} is not valid Unicode", _WAY_OUT) from error
+
+
+def _refuse_unsafe_component(path: str, part: str) -> None:
+    if part == "..":
+        raise BadPath(path, "the path climbs out of its folder", _WAY_OUT)
+    if part != part.strip() or part.endswith("."):
+        raise BadPath(path, f"{part!r} begins or ends with a blank or ends with a dot", _WAY_OUT)
+    if part.startswith("."):
+        raise BadPath(path, f"{part!r} is a hidden file", _WAY_OUT)
+    found = _FORBIDDEN.search(part)
+    if found:
+        raise BadPath(path, f"{found[0]!r} is not allowed in a file name", _WAY_OUT)
+    if part.split(".")[0].casefold() in _DEVICE_NAMES:
+        raise BadPath(path, f"{part!r} is a device name on Windows", _WAY_OUT)
+    if len(part.encode("utf-8", "surrogatepass")) > _LONGEST_COMPONENT_BYTES:
+        raise BadPath(
+            path, f"a file name is longer than {_LONGEST_COMPONENT_BYTES} bytes", _WAY_OUT
+        )
