@@ -1,1 +1,99 @@
-"""agentscope-reme."""
+"""Long-term memory for AgentScope agents, in files their owners can open.
+
+Names are imported when they are first used, so ``import agentscope_reme`` is quick and needs no
+AgentScope. Names of the other AgentScope line raise an `ImportError` that says what to use.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from agentscope_reme.agentscope_v1 import ReMeLongTermMemory, ReMeMemory, ReMeToolkit
+    from agentscope_reme.agentscope_v2 import ReMeMemoryMiddleware
+    from agentscope_reme.chunking import (
+        DefaultFileChunker,
+        JsonFileChunker,
+        JsonlFileChunker,
+        MarkdownFileChunker,
+    )
+    from agentscope_reme.clock import Clock
+    from agentscope_reme.errors import Conflict, ModelRequired, ReMeError
+    from agentscope_reme.messages import Message
+    from agentscope_reme.reme import ReMe
+    from agentscope_reme.schema import FileChunk, FileLink, FileNode, SearchHit
+    from agentscope_reme.settings import Settings
+    from agentscope_reme.steps import ApplicationContext, BaseStep, Ref, RuntimeContext
+    from agentscope_reme.store import (
+        BaseFileStore,
+        BM25Index,
+        FileCatalog,
+        FileGraph,
+        LocalFileStore,
+    )
+
+__all__ = [
+    "ApplicationContext",
+    "BM25Index",
+    "BaseFileStore",
+    "BaseStep",
+    "Clock",
+    "Conflict",
+    "DefaultFileChunker",
+    "FileCatalog",
+    "FileChunk",
+    "FileGraph",
+    "FileLink",
+    "FileNode",
+    "JsonFileChunker",
+    "JsonlFileChunker",
+    "LocalFileStore",
+    "MarkdownFileChunker",
+    "Message",
+    "ModelRequired",
+    "ReMe",
+    "ReMeError",
+    "ReMeLongTermMemory",
+    "ReMeMemory",
+    "ReMeMemoryMiddleware",
+    "ReMeToolkit",
+    "Ref",
+    "RuntimeContext",
+    "SearchHit",
+    "Settings",
+]
+
+_MODULES = {
+    "chunking": "DefaultFileChunker JsonFileChunker JsonlFileChunker MarkdownFileChunker",
+    "clock": "Clock",
+    "errors": "Conflict ModelRequired ReMeError",
+    "messages": "Message",
+    "reme": "ReMe",
+    "schema": "FileChunk FileLink FileNode SearchHit",
+    "settings": "Settings",
+    "steps": "ApplicationContext BaseStep Ref RuntimeContext",
+    "store": "BM25Index BaseFileStore FileCatalog FileGraph LocalFileStore",
+    "agentscope_v1": "ReMeLongTermMemory ReMeMemory ReMeToolkit",
+    "agentscope_v2": "ReMeMemoryMiddleware",
+}
+_HOME = {name: module for module, names in _MODULES.items() for name in names.split()}
+_LINES = {"agentscope_v1": (1, "ReMeMemoryMiddleware"), "agentscope_v2": (2, "ReMeMemory")}
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if home in _LINES:
+        from agentscope_reme.agentscope_line import require_line
+
+        line, instead = _LINES[home]
+        require_line(1 if line == 1 else 2, name, instead)
+    value = getattr(import_module(f"{__name__}.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -29,6 +29,12 @@ TIME_KEYS = (
 )
 """Where the time of a message may stand: top level first, then inside ``metadata``."""
 
+RECALL_TAG = "recalled-memory"
+"""The element that wraps recalled text in a prompt; what stands in it is never recorded again."""
+
+LONG_TERM_MEMORY_NAME = "long_term_memory"
+"""The speaker under which AgentScope 1.x puts retrieved memory into a conversation."""
+
 _MILLISECONDS_FROM = 10**11  # epoch seconds reach this in the year 5138
 
 
@@ -147,6 +153,24 @@ class Message(BaseModel):
             created_at_text=moment_text,
             blocks=tuple(_blocks(row)),
         )
+
+
+def without_recalled(message: Message) -> Message | None:
+    """The message as it was said, without recalled memory; ``None`` when nothing else is in it.
+
+    Recording what was recalled would feed memory to itself.
+    """
+    if message.name == LONG_TERM_MEMORY_NAME:
+        return None
+    marker = f"<{RECALL_TAG}"
+    kept = tuple(
+        block
+        for block in message.blocks
+        if not (isinstance(block, TextBlock) and marker in block.text)
+    )
+    if len(kept) == len(message.blocks):
+        return message
+    return message.model_copy(update={"blocks": kept}) if kept else None
 
 
 def latest_moment(messages: Sequence[Message], clock: Clock) -> datetime | None:

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from agentscope_reme.messages import DataBlock
 from agentscope_reme.schema import FileLink, SearchHit
 
 
@@ -46,9 +47,13 @@ class SearchResult(Result):
 
 
 class RecallResult(Result):
-    """A pack for a prompt: ``answer`` is the wrapped text, empty without evidence."""
+    """A pack for a prompt: ``answer`` is the wrapped text, empty without evidence.
+
+    ``media`` holds images to show beside the text, when they were asked for.
+    """
 
     hits: list[SearchHit] = Field(default_factory=list)
+    media: list[DataBlock] = Field(default_factory=list)
     evidence: bool = False
     tokens: int = 0
 

@@ -60,6 +60,9 @@ class Settings(BaseModel):
     fusion: Literal["rrf", "score"] = "rrf"
     """How keyword and vector rankings are combined."""
 
+    embedding_deadline_ms: int = Field(default=3000, ge=1)
+    """How long a search waits for the vector of its query, in milliseconds."""
+
     seen_ttl_hours: float = Field(default=24.0, gt=0)
     """How long one `tool_context_id` remembers what it was already shown, in hours."""
 

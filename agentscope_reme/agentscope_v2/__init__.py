@@ -1,1 +1,26 @@
-"""agentscope_v2"""
+"""AgentScope 2.x: middleware, tools, model ports and message conversion."""
+
+from __future__ import annotations
+
+from agentscope_reme.agentscope_line import require_line
+
+require_line(2, "agentscope_reme.agentscope_v2", "agentscope_reme.agentscope_v1")
+
+from agentscope_reme.agentscope_v2.attach import Attachment, attach_v2  # noqa: E402
+from agentscope_reme.agentscope_v2.messages import from_neutral, to_neutral  # noqa: E402
+from agentscope_reme.agentscope_v2.middleware import ReMeMemoryMiddleware  # noqa: E402
+from agentscope_reme.agentscope_v2.ports import agent_port, chat_port, embedding_port  # noqa: E402
+from agentscope_reme.agentscope_v2.tools import as_toolbase, register_tools  # noqa: E402
+
+__all__ = [
+    "Attachment",
+    "ReMeMemoryMiddleware",
+    "agent_port",
+    "as_toolbase",
+    "attach_v2",
+    "chat_port",
+    "embedding_port",
+    "from_neutral",
+    "register_tools",
+    "to_neutral",
+]

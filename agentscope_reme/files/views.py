@@ -39,7 +39,7 @@ class FileView(Protocol):
         """
 
     def paths(self, prefix: str = "") -> list[str]:
-        """Files below a folder (all of them for ``""``), sorted; hidden and internal ones left out."""
+        """Files below a folder (all for ``""``), sorted, without hidden and internal ones."""
 
     def inlinks(self, path: str) -> list[FileLink]:
         """Links that point at `path`, from other files."""

@@ -1,0 +1,70 @@
+# Two commands matter: `make demo` and `make test`. Both prepare everything they need.
+
+PYTHON ?= python3
+LINE ?= 1
+TOOLS := .venv-tools
+STAMP := .installed
+
+.PHONY: help demo test lint wheel test-v1 test-v2 smoke-v1 smoke-v2 bench soak clean
+
+help:
+	@echo "make demo                     see an agent remember across processes"
+	@echo "make demo CONVERSATION=f.json the same with your own conversation"
+	@echo "make demo LINE=2              the same on AgentScope 2.x"
+	@echo "make test                     lint, types, import contract, tests on both AgentScope lines"
+	@echo "make bench                    measure; prints tables"
+	@echo "make soak                     the long crash tests"
+
+demo: .venv-demo-$(LINE)/$(STAMP)
+	.venv-demo-$(LINE)/bin/python examples/demo.py $(if $(CONVERSATION),--conversation "$(CONVERSATION)")
+
+.venv-demo-%/$(STAMP): pyproject.toml
+	$(PYTHON) -m venv .venv-demo-$*
+	.venv-demo-$*/bin/pip install -q --upgrade "pip>=25.1"
+	.venv-demo-$*/bin/pip install -q --editable ".[v$*]"
+	touch $@
+
+test: lint test-v1 test-v2
+
+$(TOOLS)/$(STAMP): pyproject.toml
+	$(PYTHON) -m venv $(TOOLS)
+	$(TOOLS)/bin/pip install -q --upgrade "pip>=25.1"
+	$(TOOLS)/bin/pip install -q build ruff
+	touch $@
+
+lint: $(TOOLS)/$(STAMP)
+	$(TOOLS)/bin/ruff format --check .
+	$(TOOLS)/bin/ruff check .
+
+# The wheel, and the wheel unpacked: what types and the import contract are checked on.
+wheel: $(TOOLS)/$(STAMP)
+	rm -rf build dist *.egg-info
+	$(TOOLS)/bin/python -m build --wheel --outdir dist . >/dev/null
+	rm -rf build && mkdir -p build/site
+	cd build/site && $(CURDIR)/$(TOOLS)/bin/python -m zipfile -e ../../dist/*.whl .
+
+.venv-v%/$(STAMP): pyproject.toml
+	$(PYTHON) -m venv .venv-v$*
+	.venv-v$*/bin/pip install -q --upgrade "pip>=25.1"
+	.venv-v$*/bin/pip install -q --editable ".[v$*]" --group dev
+	touch $@
+
+test-v%: wheel .venv-v%/$(STAMP) smoke-v%
+	cd build/site && $(CURDIR)/.venv-v$*/bin/mypy --config-file $(CURDIR)/.ci/mypy-v$*.ini -p agentscope_reme
+	REME_EXPECT_LINE=$* .venv-v$*/bin/pytest tests
+
+# An empty environment with nothing but the wheel and its extra.
+smoke-v%: wheel
+	rm -rf .venv-smoke-$*
+	$(PYTHON) -m venv .venv-smoke-$*
+	.venv-smoke-$*/bin/pip install -q "$$(ls $(CURDIR)/dist/*.whl)[v$*]"
+	cd .venv-smoke-$* && bin/python $(CURDIR)/.ci/smoke.py $*
+
+bench: .venv-v2/$(STAMP)
+	.venv-v2/bin/python benchmarks/run.py
+
+soak: .venv-v2/$(STAMP)
+	REME_CRASH_ROUNDS=2000 .venv-v2/bin/pytest tests -m crash
+
+clean:
+	rm -rf .venv-* dist build *.egg-info .demo

@@ -1,0 +1,190 @@
+"""AgentScope 1.x messages and the neutral `Message`, both ways.
+
+A 1.x block is a plain dictionary, and content may be a bare string. Nothing here ever turns
+Base64 into text: binaries stay `DataBlock` values, whatever they are wrapped in.
+"""
+
+from __future__ import annotations
+
+import json
+import mimetypes
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from agentscope.message import Msg
+
+from agentscope_reme.messages import (
+    Block,
+    DataBlock,
+    Message,
+    TextBlock,
+    ThinkingBlock,
+    ToolCallBlock,
+    ToolResultBlock,
+    parse_moment,
+)
+
+_MEDIA_KINDS = ("image", "audio", "video")
+_INLINE = re.compile(r"data:([\w.+-]+/[\w.+*-]+)?[^,]*;base64,")
+_STAMP = "%Y-%m-%d %H:%M:%S.%f"
+
+
+def to_neutral(msg: Msg) -> Message:
+    """What a 1.x message says, in the library's own form.
+
+    The timestamp of a `Msg` is naive time of this machine; ``created_at`` is the same moment with
+    the machine's offset, ``created_at_text`` the original spelling. A kind of block this release
+    does not know becomes a short note that it was there.
+    """
+    stamp = getattr(msg, "timestamp", None)
+    return Message(
+        id=str(msg.id) if msg.id else None,
+        role=msg.role,
+        name=str(msg.name or msg.role),
+        created_at=_moment(stamp),
+        created_at_text=str(stamp) if stamp else None,
+        blocks=tuple(_blocks(msg.content)),
+    )
+
+
+def from_neutral(message: Message) -> Msg:
+    """A 1.x message that says the same; its id and time are kept where there are any."""
+    msg = Msg(
+        message.name,
+        [_as_dict(block) for block in message.blocks],
+        message.role,
+        timestamp=_timestamp(message),
+    )
+    if message.id:
+        msg.id = message.id
+    return msg
+
+
+def _moment(stamp: object) -> datetime | None:
+    moment = parse_moment(stamp)
+    if moment is None or moment.tzinfo is not None:
+        return moment
+    return moment.astimezone()  # a naive time of AgentScope is local time of this machine
+
+
+def _timestamp(message: Message) -> str | None:
+    moment = message.created_at
+    if moment is None:
+        return None
+    local = moment.astimezone() if moment.tzinfo else moment
+    return local.strftime(_STAMP)[:-3]
+
+
+def _blocks(content: object) -> Iterable[Block]:
+    if isinstance(content, str):
+        return [TextBlock(text=content)] if content else []
+    if not isinstance(content, Sequence):
+        return []
+    return [block for part in content for block in _block(part)]
+
+
+def _block(part: object) -> Iterable[Block]:
+    if isinstance(part, str):
+        return [TextBlock(text=part)] if part else []
+    if not isinstance(part, Mapping):
+        return []
+    match part.get("type"):
+        case "text":
+            return [TextBlock(text=str(part.get("text") or ""))]
+        case "thinking":
+            return [ThinkingBlock(text=str(part.get("thinking") or ""))]
+        case "image" | "audio" | "video" as kind:
+            return _data(kind, part.get("source"))
+        case "tool_use":
+            return [_tool_call(part)]
+        case "tool_result":
+            return [_tool_result(part)]
+        case kind:
+            return [TextBlock(text=f"[a block of the unknown kind {kind!r:.40} was here]")]
+
+
+def _data(kind: str, source: object) -> list[Block]:
+    if not isinstance(source, Mapping):
+        return []
+    if source.get("data"):
+        media_type = str(source.get("media_type") or f"{kind}/*")
+        return [DataBlock(media_type=media_type, data=str(source["data"]))]
+    url = str(source.get("url") or "")
+    if not url:
+        return []
+    inline = _INLINE.match(url)
+    if inline:
+        return [DataBlock(media_type=inline[1] or f"{kind}/*", data=url[inline.end() :])]
+    guessed = mimetypes.guess_type(url.partition("?")[0])[0]
+    fitting = guessed if guessed and guessed.startswith(f"{kind}/") else f"{kind}/*"
+    return [DataBlock(media_type=fitting, url=url)]
+
+
+def _tool_call(part: Mapping[str, Any]) -> ToolCallBlock:
+    given = part.get("input")
+    raw = part.get("raw_input")
+    if isinstance(given, str):
+        text = given
+    elif not given and isinstance(raw, str) and raw.strip():
+        text = raw  # the model's arguments could not be parsed: its own words are all there is
+    else:
+        text = json.dumps(given or {}, ensure_ascii=False, default=str)
+    return ToolCallBlock(id=str(part.get("id") or ""), name=str(part.get("name") or ""), input=text)
+
+
+def _tool_result(part: Mapping[str, Any]) -> ToolResultBlock:
+    output = tuple(
+        block for block in _blocks(part.get("output")) if isinstance(block, TextBlock | DataBlock)
+    )
+    return ToolResultBlock(
+        id=str(part.get("id") or ""), name=str(part.get("name") or ""), output=output
+    )
+
+
+def _as_dict(block: Block) -> Any:
+    match block:
+        case TextBlock():
+            return {"type": "text", "text": block.text}
+        case ThinkingBlock():
+            return {"type": "thinking", "thinking": block.text}
+        case DataBlock():
+            return _media_dict(block)
+        case ToolCallBlock():
+            return {
+                "type": "tool_use",
+                "id": block.id,
+                "name": block.name,
+                "input": _arguments(block.input),
+                "raw_input": block.input,
+            }
+        case ToolResultBlock():
+            output = [_as_dict(inner) for inner in block.output]
+            if not output and block.omitted:
+                output = [{"type": "text", "text": f"[left out: {block.omitted}]"}]
+            return {"type": "tool_result", "id": block.id, "name": block.name, "output": output}
+
+
+def _media_dict(block: DataBlock) -> dict[str, Any]:
+    kind = block.media_type.partition("/")[0]
+    if kind in _MEDIA_KINDS and block.data is not None:
+        source = {"type": "base64", "media_type": block.media_type, "data": block.data}
+        return {"type": kind, "source": source}
+    if kind in _MEDIA_KINDS and block.url:
+        return {"type": kind, "source": {"type": "url", "url": block.url}}
+    return {"type": "text", "text": describe(block)}
+
+
+def describe(block: DataBlock) -> str:
+    """Words that stand for a binary which cannot be shown: its kind, and where it is."""
+    place = block.path or (block.url if block.url and not block.url.startswith("data:") else None)
+    return f"[{block.media_type}: {place}]" if place else f"[{block.media_type}]"
+
+
+def _arguments(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text or "{}")
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,238 @@
+"""Memory for an AgentScope 2.x agent, as one middleware."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, get_args
+from weakref import WeakKeyDictionary
+
+from agentscope.agent import Agent
+from agentscope.event import ReplyEndEvent
+from agentscope.message import Msg
+from agentscope.middleware import MiddlewareBase
+from agentscope.tool import ToolBase
+
+from agentscope_reme.agentscope_v2.formats import supports_images
+from agentscope_reme.agentscope_v2.injection import injected, recalled_message
+from agentscope_reme.agentscope_v2.messages import is_recalled
+from agentscope_reme.agentscope_v2.tools import as_toolbase, register_tools
+from agentscope_reme.agentscope_v2.turns import Progress, dropped, is_parked, snapshot
+from agentscope_reme.errors import BadInput
+from agentscope_reme.ports import MemoryService, Tool
+
+Mode = Literal["both", "static", "agent", "off"]
+
+_SHARE_OF_WINDOW: Final = 8  # recalled text never takes more than this fraction of the context
+
+
+@dataclass(slots=True)
+class _Turn:
+    """One reply under way."""
+
+    session_id: str
+    originals: dict[str, Msg] = field(default_factory=dict)
+    question_id: str | None = None
+    recalled: Msg | None = None
+    ended: bool = False
+
+
+class ReMeMemoryMiddleware(MiddlewareBase):
+    """Recalls before a reply, offers the memory tools, and records what was said.
+
+    ``Agent(..., middlewares=[ReMeMemoryMiddleware(reme)])``. One instance may serve any number of
+    agents and sessions at once, and may be built anew for every turn: progress is kept in the
+    agent's own state. A reply is recorded durably before its end is announced; a reply that waits
+    for the user, was interrupted or failed is recorded as far as it came, and completed when it
+    goes on. Recalled text is shown to the model for each call and is never part of the context.
+
+    A failure of the memory never costs a reply: it is reported to the memory and counted there.
+
+    Args:
+        reme: the memory; started at the first reply when it was not.
+        mode: ``static`` recalls by itself, ``agent`` gives the agent tools, ``both`` does both,
+            ``off`` only records.
+        session_id: one session for every agent; by default each agent's ``state.session_id``.
+        record: save turns as they end.
+        compact: archive and record what a compression of the context is about to drop.
+        include: names of the memory tools to offer; all of them by default.
+        read_only: offer only tools that change nothing.
+        key: where progress stands in ``agent.state.middle_context``; two memories on one agent
+            need two keys.
+
+    Raises:
+        BadInput: the mode is not one of the four.
+    """
+
+    def __init__(
+        self,
+        reme: MemoryService,
+        *,
+        mode: Mode = "both",
+        session_id: str | None = None,
+        record: bool = True,
+        compact: bool = True,
+        include: Sequence[str] | None = None,
+        read_only: bool = False,
+        key: str = "agentscope_reme",
+    ) -> None:
+        if mode not in get_args(Mode):
+            raise BadInput(mode, "no such mode", f"Use one of {', '.join(get_args(Mode))}.")
+        self._reme = reme
+        self._mode = mode
+        self._session_id = session_id
+        self._records = record
+        self._compacts = compact
+        self._include = include
+        self._read_only = read_only
+        self._key = key
+        self._turns: WeakKeyDictionary[Agent, _Turn] = WeakKeyDictionary()
+
+    async def get_middleware_key(self) -> str:
+        """Where progress stands in ``agent.state.middle_context``."""
+        return self._key
+
+    async def list_tools(self) -> list[ToolBase]:
+        """The memory tools, for a toolkit that is built before the first reply."""
+        return [as_toolbase(tool) for tool in self._tools()]
+
+    async def on_reply(
+        self, agent: Agent, input_kwargs: dict[str, Any], next_handler: Callable[..., Any]
+    ) -> AsyncGenerator[Any, None]:
+        """Prepare memory, let the agent reply, and record when the reply ends."""
+        turn = _Turn(self._session_of(agent), _originals(input_kwargs.get("inputs")))
+        await self._begin(agent, turn)
+        self._turns[agent] = turn
+        try:
+            async with aclosing(next_handler(**input_kwargs)) as items:
+                async for item in items:
+                    if isinstance(item, ReplyEndEvent):
+                        await self._record(agent, turn, agent.state.context)
+                        turn.ended = True
+                    yield item
+        finally:
+            if self._turns.get(agent) is turn:
+                del self._turns[agent]
+            if not turn.ended:
+                await self._settle(agent, turn)
+
+    async def on_model_call(
+        self, agent: Agent, input_kwargs: dict[str, Any], next_handler: Callable[..., Any]
+    ) -> Any:
+        """Show the recalled memory to the model, for this call only."""
+        turn = self._turns.get(agent)
+        if turn is None or turn.recalled is None or turn.session_id != self._session_of(agent):
+            return await next_handler(**input_kwargs)
+        messages = injected(
+            input_kwargs["messages"],
+            turn.recalled,
+            before=turn.question_id,
+            context_ids={msg.id for msg in agent.state.context},
+            images=supports_images(input_kwargs.get("current_model", agent.model)),
+        )
+        return await next_handler(**{**input_kwargs, "messages": messages})
+
+    async def on_compress_context(
+        self, agent: Agent, input_kwargs: dict[str, Any], next_handler: Callable[..., Any]
+    ) -> None:
+        """Let AgentScope shorten the context, and keep in full what it dropped."""
+        if not self._compacts:
+            await next_handler(**input_kwargs)
+            return
+        before = snapshot(agent.state.context)
+        try:
+            await next_handler(**input_kwargs)
+        finally:  # a compression that was interrupted may have dropped messages all the same
+            await self._keep_dropped(agent, before)
+
+    async def _begin(self, agent: Agent, turn: _Turn) -> None:
+        try:
+            await self._reme.start()
+            if self._mode in ("both", "agent"):
+                await register_tools(agent.toolkit, self._tools())
+        except Exception as error:  # noqa: BLE001 - memory must never cost a reply
+            self._reme.report_failure("middleware.start", error)
+            return
+        if self._mode in ("both", "static"):
+            await self._recall(agent, turn)
+
+    async def _recall(self, agent: Agent, turn: _Turn) -> None:
+        asked = list(turn.originals.values()) or _last_question(agent.state.context)
+        turn.question_id = asked[0].id if asked else None
+        query = "\n".join(text for msg in asked if (text := msg.get_text_content()))
+        if not query.strip():
+            return
+        limits = self._reme.settings
+        budget = min(limits.recall_budget_tokens, agent.model.context_size // _SHARE_OF_WINDOW)
+        try:
+            async with asyncio.timeout(limits.recall_deadline_ms / 1000):
+                found = await self._reme.recall(
+                    query, budget_tokens=max(budget, 1), media=supports_images(agent.model)
+                )
+            turn.recalled = recalled_message(found) if found.success else None
+        except Exception as error:  # noqa: BLE001 - the deadline included: the reply goes on without
+            self._reme.report_failure("middleware.recall", error)
+
+    async def _settle(self, agent: Agent, turn: _Turn) -> None:
+        """Record a reply that did not reach its end: parked, interrupted or failed."""
+        context = agent.state.context
+        if not is_parked(context, agent.name):
+            await self._record(agent, turn, context)
+            return
+        # The answer follows when the reply goes on; the question, with its images, is safe now.
+        said = [msg for msg in context if msg.id != agent.state.reply_id]
+        await self._record(agent, turn, said, distil=False)
+
+    async def _record(
+        self, agent: Agent, turn: _Turn, context: Iterable[Msg], *, distil: bool = True
+    ) -> None:
+        if not self._records:
+            return
+        try:
+            await self._reme.start()
+            progress = Progress(agent.state, self._key)
+            fresh = await asyncio.to_thread(  # attachments on disk are read here
+                progress.fresh,
+                list(context),
+                originals=turn.originals,
+                agent_name=agent.name,
+                memory_tools={tool.name for tool in self._reme.tools()},
+            )
+            if fresh:
+                messages = [item.message for item in fresh]
+                await self._reme.record(turn.session_id, messages, distil=distil)
+                progress.mark(fresh)
+        except Exception as error:  # noqa: BLE001 - what was not recorded is tried again next turn
+            self._reme.report_failure("middleware.record", error)
+
+    async def _keep_dropped(self, agent: Agent, before: Sequence[Msg]) -> None:
+        running = self._turns.get(agent)
+        turn = running or _Turn(self._session_of(agent))
+        try:
+            lost = await asyncio.to_thread(dropped, before, agent.state.context, turn.originals)
+            if not lost:
+                return
+            await self._reme.start()
+            await self._reme.archive(turn.session_id, lost)
+        except Exception as error:  # noqa: BLE001 - memory must never cost a reply
+            self._reme.report_failure("middleware.archive", error)
+        await self._record(agent, turn, before, distil=running is None)
+
+    def _session_of(self, agent: Agent) -> str:
+        return self._session_id or str(agent.state.session_id)
+
+    def _tools(self) -> list[Tool]:
+        return self._reme.tools(include=self._include, read_only=self._read_only)
+
+
+def _originals(inputs: object) -> dict[str, Msg]:
+    """Copies of a turn's messages, before AgentScope replaces attachments; none on a resume."""
+    given = inputs if isinstance(inputs, list) else [inputs]
+    return {msg.id: msg.model_copy(deep=True) for msg in given if isinstance(msg, Msg)}
+
+
+def _last_question(context: Sequence[Msg]) -> list[Msg]:
+    asked = [msg for msg in context if msg.role == "user" and not is_recalled(msg)]
+    return asked[-1:]

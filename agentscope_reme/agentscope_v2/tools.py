@@ -1,0 +1,101 @@
+"""Memory tools as AgentScope 2.x takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from agentscope.message import TextBlock, ToolResultState
+from agentscope.permission import PermissionBehavior, PermissionContext, PermissionDecision
+from agentscope.tool import ToolBase, ToolChunk, Toolkit
+from pydantic import ValidationError
+
+from agentscope_reme.agentscope_v2.messages import to_scope_data
+from agentscope_reme.messages import DataBlock
+from agentscope_reme.ports import Tool, ToolOutput
+
+
+class MemoryTool(ToolBase):
+    """One memory tool; always allowed, because the tool itself holds the caller's rights.
+
+    Without that decision AgentScope would ask the user before the first memory write and park the
+    reply. In AgentScope's ``explore`` mode only read-only tools run.
+    """
+
+    def __init__(self, tool: Tool) -> None:
+        super().__init__()
+        self.name = tool.name
+        self.description = tool.description
+        self.input_schema = tool.json_schema()
+        self.is_read_only = tool.read_only
+        self.is_concurrency_safe = tool.read_only
+        self._tool = tool
+
+    async def check_permissions(
+        self, tool_input: dict[str, Any], context: PermissionContext
+    ) -> PermissionDecision:
+        """Allow: what the tool may touch was decided by code when it was made."""
+        return PermissionDecision(
+            behavior=PermissionBehavior.ALLOW, message=f"{self.name} is a memory tool."
+        )
+
+    async def call(self, *args: Any, **kwargs: Any) -> ToolChunk:
+        """Run the tool; wrong arguments and failures are told in words, never raised."""
+        try:
+            arguments = self._tool.args.model_validate(kwargs)
+        except ValidationError as error:
+            return _chunk(ToolOutput(f"Wrong arguments for {self.name}: {error}", success=False))
+        return _chunk(await self._tool.call(arguments))
+
+
+def as_toolbase(tool: Tool) -> ToolBase:
+    """A memory tool for ``Toolkit(tools=[...])`` of AgentScope 2.0.3 and later."""
+    return MemoryTool(tool)
+
+
+async def register_tools(toolkit: Toolkit, tools: Sequence[Tool]) -> list[str]:
+    """Put memory tools into a toolkit.
+
+    A name the toolkit already has is left alone, so calling this again changes nothing and a
+    tool of the application is never replaced.
+
+    Args:
+        toolkit: the toolkit of one or several agents.
+        tools: the memory tools, as `MemoryService.tools` gives them.
+
+    Returns:
+        The names that were added.
+    """
+    if not _missing(toolkit, tools):
+        return []  # the usual case, at every reply: no MCP server is asked for its tools
+    groups = [group.name for group in toolkit.tool_groups]
+    schemas = await toolkit.get_tool_schemas(groups)
+    taken = {schema["function"]["name"] for schema in schemas}
+    # Looked at again after the pause: another agent may share this toolkit.
+    added = [tool for tool in _missing(toolkit, tools) if tool.name not in taken]
+    for tool in added:
+        await _add(toolkit, as_toolbase(tool))
+    return [tool.name for tool in added]
+
+
+def _missing(toolkit: Toolkit, tools: Sequence[Tool]) -> list[Tool]:
+    present = {tool.name for group in toolkit.tool_groups for tool in group.tools}
+    return [tool for tool in tools if tool.name not in present]
+
+
+async def _add(toolkit: Toolkit, tool: ToolBase) -> None:
+    if hasattr(toolkit, "add_tool"):
+        await toolkit.add_tool(tool)
+        return
+    # AgentScope 2.0.3 has no call for it; the first group is the one that is always active.
+    basic = toolkit.tool_groups[0]
+    basic.tools = [*basic.tools, tool]
+
+
+def _chunk(output: ToolOutput) -> ToolChunk:
+    blocks = [
+        to_scope_data(block) if isinstance(block, DataBlock) else TextBlock(text=block.text)
+        for block in output.blocks
+    ]
+    state = ToolResultState.SUCCESS if output.success else ToolResultState.ERROR
+    return ToolChunk(content=[TextBlock(text=output.text), *blocks], state=state)

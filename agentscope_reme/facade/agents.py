@@ -1,0 +1,164 @@
+"""Agent calls: the memory as a part of an AgentScope agent, of either line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from agentscope_reme.agentscope_line import installed_line, require_line
+from agentscope_reme.errors import BadInput, ReMeError
+from agentscope_reme.facade.index import IndexCalls
+from agentscope_reme.ports import MemoryService, Tool, ToolOutput
+from agentscope_reme.tools.agent_tools import file_tools, search_tool
+from agentscope_reme.tools.scope import AGENT
+
+if TYPE_CHECKING:
+    from agentscope_reme.agentscope_v1 import ReMeLongTermMemory, ReMeMemory, ReMeToolkit
+    from agentscope_reme.agentscope_v2 import ReMeMemoryMiddleware
+
+
+class AgentCalls(IndexCalls):
+    """Adapters are imported when asked for; only those of the installed line exist."""
+
+    def tools(self, *, include: Sequence[str] | None = None, read_only: bool = False) -> list[Tool]:
+        """The memory tools an agent may call, in no framework's form.
+
+        Args:
+            include: only these names.
+            read_only: only tools that change nothing.
+
+        Raises:
+            BadInput: `include` names a tool that does not exist.
+        """
+        report = self._engine.failures.report
+        operations = self._operations(AGENT)
+        tools = [
+            search_tool(
+                self.search, on_failure=report, answer_bytes=operations.settings.tool_answer_bytes
+            ),
+            *map(self._started_first, file_tools(operations, on_failure=report)),
+        ]
+        known = {tool.name for tool in tools}
+        unknown = sorted(set(include or ()) - known)
+        if unknown:
+            raise BadInput(unknown, "no such tools", f"Choose among {sorted(known)}.")
+        return [
+            tool
+            for tool in tools
+            if (include is None or tool.name in include) and (tool.read_only or not read_only)
+        ]
+
+    def _started_first(self, tool: Tool) -> Tool:
+        async def call(arguments: Any) -> ToolOutput:
+            try:
+                await self._ready()
+            except ReMeError as error:
+                return ToolOutput(str(error), success=False)
+            output = await tool.call(arguments)
+            if not tool.read_only:
+                self._engine.embed_soon()
+            return output
+
+        return replace(tool, call=call)
+
+    def register_tools(
+        self, toolkit: Any, *, include: Sequence[str] | None = None, read_only: bool = False
+    ) -> Any:
+        """Give a toolkit the memory tools.
+
+        On AgentScope 1.x this is done when the call returns; on 2.x the call returns an awaitable.
+        """
+        tools = self.tools(include=include, read_only=read_only)
+        if installed_line() == 2:
+            from agentscope_reme.agentscope_v2.tools import register_tools as register_v2
+
+            return register_v2(toolkit, tools)
+        require_line(1, "register_tools", "ReMe.tools")
+        from agentscope_reme.agentscope_v1.tools import register_tools as register_v1
+
+        return register_v1(toolkit, tools)
+
+    def attach(
+        self,
+        agent: Any,
+        *,
+        session_id: str,
+        recall: str = "auto",
+        record: bool = True,
+        compact: bool = True,
+    ) -> Any:
+        """Make an existing agent remember; returns a handle with ``detach()``.
+
+        On AgentScope 1.x instance hooks are registered, on 2.x a middleware is added.
+
+        Args:
+            agent: a `ReActAgent` (1.x) or an `Agent` (2.x).
+            session_id: the conversation its turns are recorded under.
+            recall: ``auto`` puts what memory knows about a question into the prompt; ``off``
+                leaves that to the tools.
+            record: save turns and distil them in the background.
+            compact: watch the length of the context window.
+        """
+        if installed_line() == 2:
+            from agentscope_reme.agentscope_v2.attach import attach_v2
+
+            return attach_v2(
+                self._service(),
+                agent,
+                session_id=session_id,
+                recall=recall,
+                record=record,
+                compact=compact,
+            )
+        require_line(1, "attach", "ReMe.tools")
+        from agentscope_reme.hooks.attach import attach_v1
+
+        return attach_v1(
+            self._service(),
+            agent,
+            session_id=session_id,
+            recall=recall,
+            record=record,
+            compact=compact,
+        )
+
+    def memory(
+        self, *, session_id: str, token_counter: Any = None, max_input_length: int = 0
+    ) -> ReMeMemory:
+        """AgentScope 1.x: the working memory for ``ReActAgent(memory=...)``."""
+        require_line(1, "ReMe.memory", "ReMe.middleware")
+        from agentscope_reme.agentscope_v1 import ReMeMemory
+
+        return ReMeMemory(
+            self._service(),
+            session_id=session_id,
+            token_counter=token_counter,
+            max_input_length=max_input_length,
+        )
+
+    def toolkit(self) -> ReMeToolkit:
+        """AgentScope 1.x: a toolkit with the memory tools registered."""
+        require_line(1, "ReMe.toolkit", "ReMe.register_tools")
+        from agentscope_reme.agentscope_v1 import ReMeToolkit
+
+        return ReMeToolkit(self._service())
+
+    def long_term_memory(self, *, session_id: str) -> ReMeLongTermMemory:
+        """AgentScope 1.x: the long-term memory for ``ReActAgent(long_term_memory=...)``."""
+        require_line(1, "ReMe.long_term_memory", "ReMe.middleware")
+        from agentscope_reme.agentscope_v1 import ReMeLongTermMemory
+
+        return ReMeLongTermMemory(self._service(), session_id=session_id)
+
+    def middleware(
+        self, *, mode: Literal["both", "static", "agent"] = "both"
+    ) -> ReMeMemoryMiddleware:
+        """AgentScope 2.x: the middleware for ``Agent(middlewares=[...])``."""
+        require_line(2, "ReMe.middleware", "ReMe.attach or ReMe.memory")
+        from agentscope_reme.agentscope_v2 import ReMeMemoryMiddleware
+
+        return ReMeMemoryMiddleware(self._service(), mode=mode)
+
+    def _service(self) -> MemoryService:
+        return cast("MemoryService", self)

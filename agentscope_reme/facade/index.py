@@ -1,0 +1,201 @@
+"""Search and index calls."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal
+
+from agentscope_reme.errors import BadInput
+from agentscope_reme.facade.base import Calls
+from agentscope_reme.results import (
+    DoctorResult,
+    GraphResult,
+    IndexResult,
+    NodeHit,
+    NodeSearchResult,
+    RecallResult,
+    SearchResult,
+    StatusResult,
+    TagsResult,
+)
+from agentscope_reme.steps import IndexStep, RecallStep, SearchStep
+from agentscope_reme.steps.doctor import DoctorStep
+from agentscope_reme.steps.graph import SnapshotStep, TraverseStep
+from agentscope_reme.steps.session import pending_sessions
+
+_SCOPES: Final = ("all", "daily", "digest", "session", "resource")
+
+
+class IndexCalls(Calls):
+    """Find passages, walk links, and look after the index."""
+
+    _search_step = SearchStep()
+    _recall_step = RecallStep()
+    _index_step = IndexStep()
+
+    async def search(
+        self,
+        query: str,
+        *,
+        limit: int = 5,
+        min_score: float = 0.0,
+        start_date: str | None = None,
+        end_date: str | None = None,
+        path_prefix: str | None = None,
+        tags: Sequence[str] | None = None,
+        filters: Mapping[str, Any] | None = None,
+        fusion: Literal["rrf", "score"] | None = None,
+        vector_weight: float = 0.7,
+        expand_links: bool = True,
+        max_links_per_direction: int = 10,
+        tool_context_id: str | None = None,
+    ) -> SearchResult:
+        """Passages that answer a query, best first, with file, lines, date and links.
+
+        Args:
+            query: words to look for, in any language.
+            limit: how many hits, 1 to 200.
+            min_score: hits below are left out. The scale is that of the ranking used: BM25 when
+                only the keyword branch answers, at most 1/61 for ``rrf``, 0..1 for ``score``.
+            start_date: ``YYYY-MM-DD``; files dated earlier are left out, undated ones stay.
+            end_date: ``YYYY-MM-DD``, inclusive.
+            path_prefix: only files whose path starts with this.
+            tags: only files with at least one of these tags.
+            filters: front matter values a file must have.
+            fusion: how keyword and vector rankings are combined; `Settings.fusion` without it.
+            vector_weight: share of the vector branch, 0..1.
+            expand_links: add the links of each file found.
+            max_links_per_direction: how many of them, each way.
+            tool_context_id: within one id a passage is returned once in
+                `Settings.seen_ttl_hours`.
+
+        Raises:
+            BadInput: the query is empty or an argument is out of range.
+        """
+        await self._ready()
+        return await self._search_step(
+            self._engine.application,
+            query=query,
+            limit=limit,
+            min_score=min_score,
+            start_date=start_date,
+            end_date=end_date,
+            path_prefix=path_prefix,
+            tags=tuple(tags or ()),
+            filters=dict(filters or {}),
+            fusion=fusion,
+            vector_weight=vector_weight,
+            expand_links=expand_links,
+            max_links_per_direction=max_links_per_direction,
+            tool_context_id=tool_context_id,
+        )
+
+    async def recall(
+        self, query: str, *, budget_tokens: int = 1500, media: bool = False
+    ) -> RecallResult:
+        """A pack for a prompt: quoted, dated, de-duplicated, within `budget_tokens`.
+
+        ``evidence`` says whether there is anything in it; without evidence ``answer`` is empty.
+
+        Args:
+            query: what the conversation is about.
+            budget_tokens: how large the pack may be, in estimated tokens.
+            media: also name the pictures the passages link to.
+        """
+        await self._ready()
+        return await self._recall_step(
+            self._engine.application, query=query, budget_tokens=budget_tokens, media=media
+        )
+
+    async def node_search(self, query: str, *, limit: int = 20) -> NodeSearchResult:
+        """Digest nodes by name, description or content, one entry each, best first."""
+        found = await self.search(
+            query, limit=min(200, 5 * limit), path_prefix="digest/", expand_links=False
+        )
+        nodes: dict[str, NodeHit] = {}
+        for hit in found.hits:
+            nodes.setdefault(
+                hit.path,
+                NodeHit(path=hit.path, score=hit.score, name=hit.name, description=hit.description),
+            )
+        best = list(nodes.values())[:limit]
+        rows = [f"{node.path}  {node.name}  {node.description}".rstrip() for node in best]
+        return NodeSearchResult(answer="\n".join(rows) or found.answer, nodes=best)
+
+    async def traverse(
+        self, path: str, *, depth: int = 1, direction: Literal["out", "in", "both"] = "both"
+    ) -> GraphResult:
+        """The files around a file, by links, at most 500 of them."""
+        await self._ready()
+        return await TraverseStep()(
+            self._engine.application, path=path, depth=depth, direction=direction
+        )
+
+    async def graph_snapshot(self) -> GraphResult:
+        """Every digest node, with its links to other nodes and to daily cards."""
+        await self._ready()
+        return await SnapshotStep()(self._engine.application)
+
+    async def list_tags(self) -> TagsResult:
+        """Every tag and how many files carry it, most used first."""
+        parts = await self._ready()
+        tags = await asyncio.to_thread(parts.store.tags)
+        ranked = dict(sorted(tags.items(), key=lambda item: (-item[1], item[0])))
+        rows = [f"{tag} ({count})" for tag, count in ranked.items()]
+        return TagsResult(answer="\n".join(rows) or "No tags.", tags=ranked)
+
+    async def reindex(self, scope: str = "all") -> IndexResult:
+        """Compare every file of a layer with the index by content hash, and correct the index.
+
+        Args:
+            scope: ``all``, ``daily``, ``digest``, ``session`` or ``resource``.
+
+        Raises:
+            BadInput: there is no such scope.
+        """
+        if scope not in _SCOPES:
+            raise BadInput(scope, "no such scope", f"Use one of {', '.join(_SCOPES)}.")
+        await self._ready()
+        result = await self._index_step(self._engine.application, full=True, scope=scope)
+        self._engine.embed_soon()
+        return result
+
+    async def optimize_index(self) -> IndexResult:
+        """Reclaim what lazy deletion left in the index."""
+        parts = await self._ready()
+        await asyncio.to_thread(parts.store.optimize)
+        stats = await asyncio.to_thread(parts.store.stats)
+        return IndexResult(answer="The index is compact.", files=stats.files, chunks=stats.chunks)
+
+    async def doctor(self, repair: bool = False) -> DoctorResult:
+        """Compare disk, index and links, and list every difference; `repair` corrects the index."""
+        await self._ready()
+        return await DoctorStep()(self._engine.application, repair=repair)
+
+    async def status(self) -> StatusResult:
+        """Counts, queues and every failure since the start."""
+        parts = await self._ready()
+        stats = await asyncio.to_thread(parts.store.stats)
+        pending = await asyncio.to_thread(pending_sessions, parts)
+        failures = self._engine.failures
+        notices = [*self._engine.notices, *stats.notices]
+        rows = [
+            f"{stats.files} files, {stats.chunks} chunks, {stats.links} links",
+            f"{len(pending)} session(s) waiting to be distilled, {self._engine.queued} job(s)",
+            *(f"{where}: failed {n} time(s)" for where, n in failures.counts.items()),
+            *notices,
+        ]
+        return StatusResult(
+            answer="\n".join(rows),
+            root=str(parts.workspace.root),
+            files=stats.files,
+            chunks=stats.chunks,
+            pending_sessions=pending,
+            queued_jobs=self._engine.queued,
+            vectors_pending=stats.vectors_pending,
+            dirty=list(parts.vault.dirty),
+            failures=failures.counts,
+            last_failures=failures.last,
+            notices=notices,
+        )

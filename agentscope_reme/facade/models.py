@@ -1,0 +1,119 @@
+"""Models and messages of the installed AgentScope line, as ports and neutral messages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from agentscope_reme.agentscope_line import installed_line
+from agentscope_reme.errors import BadInput, BadMessage
+from agentscope_reme.messages import Message
+from agentscope_reme.ports import AgentPort, ChatPort, EmbeddingPort
+
+_REMEDY = "Pass an AgentScope model, or an object with the methods of the port."
+
+
+def chat_port_of(model: Any, formatter: Any) -> ChatPort | None:
+    """A chat model as a `ChatPort`; an object that is one already stays itself.
+
+    Raises:
+        BadInput: no AgentScope is installed that could run it.
+    """
+    if model is None or _has(model, "complete", "structured"):
+        return cast("ChatPort | None", model)
+    if _has(model, "run"):
+        return None  # an agent port alone: it writes cards, but completes nothing
+    match installed_line():
+        case 1:
+            from agentscope_reme.agentscope_v1 import ports as first
+
+            return first.chat_port(model, formatter)
+        case 2:
+            from agentscope_reme.agentscope_v2 import ports as second
+
+            return second.chat_port(model, formatter)
+        case None:
+            raise BadInput(model, "no AgentScope is installed to run this model", _REMEDY)
+
+
+def agent_port_of(model: Any, formatter: Any) -> AgentPort | None:
+    """A chat model as an `AgentPort`; an object that is one already stays itself.
+
+    Raises:
+        BadInput: no AgentScope is installed that could run it.
+    """
+    if model is None or _has(model, "run"):
+        return cast("AgentPort | None", model)
+    if _has(model, "complete", "structured"):
+        return None  # a chat port alone: it completes, but runs no tools
+    match installed_line():
+        case 1:
+            from agentscope_reme.agentscope_v1 import ports as first
+
+            return first.agent_port(model, formatter)
+        case 2:
+            from agentscope_reme.agentscope_v2 import ports as second
+
+            return second.agent_port(model, formatter)
+        case None:
+            raise BadInput(model, "no AgentScope is installed to run this model", _REMEDY)
+
+
+def embedding_port_of(model: Any) -> EmbeddingPort | None:
+    """An embedding model as an `EmbeddingPort`; an object that is one already stays itself.
+
+    Raises:
+        BadInput: no AgentScope is installed that could run it.
+    """
+    if model is None or _has(model, "embed", "space_id"):
+        return cast("EmbeddingPort | None", model)
+    match installed_line():
+        case 1:
+            from agentscope_reme.agentscope_v1 import ports as first
+
+            return first.embedding_port(model)
+        case 2:
+            from agentscope_reme.agentscope_v2 import ports as second
+
+            return second.embedding_port(model)
+        case None:
+            raise BadInput(model, "no AgentScope is installed to run this model", _REMEDY)
+
+
+def neutral(messages: Sequence[Any]) -> tuple[Message, ...]:
+    """Messages of any form: neutral ones, plain dictionaries, AgentScope's own.
+
+    Raises:
+        BadMessage: one of them is something else.
+    """
+    if isinstance(messages, str | bytes | Mapping) or not isinstance(messages, Sequence):
+        raise BadMessage(messages, "`messages` must be a list", "Pass a list of messages.")
+    return tuple(_neutral(message) for message in messages)
+
+
+def _neutral(message: Any) -> Message:
+    if isinstance(message, Message):
+        return message
+    if isinstance(message, Mapping):
+        return Message.from_dict(message)
+    if type(message).__module__.split(".")[0] == "agentscope" or _has(message, "role", "content"):
+        match installed_line():
+            case 1:
+                from agentscope_reme.agentscope_v1 import messages as first
+
+                return first.to_neutral(message)
+            case 2:
+                from agentscope_reme.agentscope_v2 import messages as second
+
+                return second.to_neutral(message)
+            case None:
+                pass
+    raise BadMessage(
+        message,
+        "not a message",
+        'Pass dictionaries such as {"role": "user", "content": "Hello"}, or AgentScope messages.',
+    )
+
+
+def _has(value: Any, *names: str) -> bool:
+    return all(hasattr(value, name) for name in names)

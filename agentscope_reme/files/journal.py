@@ -1,0 +1,328 @@
+"""The journal: what was changed, by whom, and what stood there before.
+
+``journal/YYYY-MM.jsonl`` holds one line per change, only ever appended to, and
+``journal/blobs/<sha256>`` the file contents it speaks of. A pre-image is the old file itself
+under a second name: replacing a file makes a new inode, so the blob stays as it was. An editor
+that writes into a file in place could still reach a blob through a name that a failed change
+left behind; therefore every blob is checked against its hash when it is read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import secrets
+import stat
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from agentscope_reme.clock import Clock
+from agentscope_reme.errors import NotFound, StorageFailed
+from agentscope_reme.files.disk import Disk
+from agentscope_reme.schema import content_hash
+from agentscope_reme.workspace import Workspace
+
+State = Literal["prepared", "done", "aborted"]
+"""A change over several files is ``prepared`` first; a one-file change is ``done`` at once."""
+
+_TAIL_BYTES: Final = 64 * 1024
+_SHA: Final = re.compile(r"[0-9a-f]{64}")
+_MONTH: Final = re.compile(r"\d{4}-\d{2}\.jsonl")
+
+
+@dataclass(frozen=True, slots=True)
+class PathChange:
+    """What one change did to one path; hashes are ``None`` where no file stood or stands.
+
+    ``origin`` is the path this file was renamed from.
+    """
+
+    path: str
+    before: str | None
+    after: str | None
+    origin: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FolderChange:
+    """A folder that went away as a whole; ``target`` is its new path, ``None`` for the trash."""
+
+    path: str
+    target: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JournalEntry:
+    """One change: who did what to which paths. ``at`` is ISO 8601 with an offset."""
+
+    change_id: str
+    at: str
+    actor: str
+    operation: str
+    changes: tuple[PathChange, ...]
+    state: State = "done"
+    folder: FolderChange | None = None
+
+    @property
+    def paths(self) -> list[str]:
+        """The paths it speaks of."""
+        return [change.path for change in self.changes]
+
+
+class Journal:
+    """The journal of one workspace. Appending is done under the commit lock.
+
+    Attributes:
+        unreadable: how many torn or foreign lines the last complete reading skipped.
+    """
+
+    def __init__(self, workspace: Workspace, *, disk: Disk, clock: Clock) -> None:
+        self._folder = workspace.journal
+        self._blobs = workspace.journal / "blobs"
+        self._disk = disk
+        self._clock = clock
+        self.unreadable = 0
+
+    def open(self) -> None:
+        """Make the folders and this month's file, so that a change has one flush less to do."""
+        self._blobs.mkdir(parents=True, exist_ok=True)
+        place = self._current()
+        if not place.exists():
+            self._disk.append(place, b"")
+
+    def new_id(self) -> str:
+        """An id for a change; ids of later changes sort behind, to the second."""
+        moment = self._clock.now().astimezone(UTC)
+        return f"{moment:%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}"
+
+    def now(self) -> str:
+        """The time to put on an entry."""
+        return self._clock.now().isoformat(timespec="milliseconds")
+
+    def append(self, entry: JournalEntry) -> None:
+        """Add an entry durably: one flush.
+
+        Raises:
+            StorageFailed: the journal is as it was.
+        """
+        self._disk.append(self._current(), _dump(entry))
+
+    def settle(self, change_id: str, state: Literal["done", "aborted"]) -> None:
+        """Say durably how an entry ended.
+
+        Raises:
+            StorageFailed: the journal is as it was.
+        """
+        row = {"change_id": change_id, "at": self.now(), "state": state}
+        self._disk.append(self._current(), _line(row))
+
+    def entries(self) -> Iterator[JournalEntry]:
+        """Entries with their final state, newest first; torn and foreign lines are skipped."""
+        skipped = 0
+        settled: dict[str, State] = {}
+        for place in reversed(self._files()):
+            for raw in reversed(self._disk.read(place).split(b"\n")):
+                parsed = _parse(raw)
+                if isinstance(parsed, _Settlement):
+                    settled.setdefault(parsed.change_id, parsed.state)
+                elif parsed is None:
+                    skipped += bool(raw.strip())
+                else:
+                    state = settled.get(parsed.change_id, parsed.state)
+                    yield replace(parsed, state=state)
+        self.unreadable = skipped
+
+    def entry(self, change_id: str) -> JournalEntry:
+        """One entry.
+
+        Raises:
+            NotFound: there is none, or it has expired.
+        """
+        for entry in self.entries():
+            if entry.change_id == change_id:
+                return entry
+        raise NotFound(change_id, "no such change", "Use an id that `history` lists.")
+
+    def last(self) -> JournalEntry | None:
+        """The entry of the last readable line, unless that line settled it: the one in doubt.
+
+        Only the newest change can be unfinished, because changes exclude each other.
+        """
+        for place in reversed(self._files()):
+            for lines in (_last_lines(place), self._disk.read(place).split(b"\n")):
+                for raw in reversed(lines):
+                    parsed = _parse(raw)
+                    if isinstance(parsed, _Settlement):
+                        return None
+                    if parsed is not None:
+                        return parsed
+        return None
+
+    def position(self) -> tuple[str, int]:
+        """Where the journal ends; it differs when somebody else appended."""
+        place = self._current()
+        with contextlib.suppress(FileNotFoundError):
+            return place.name, place.stat().st_size
+        return place.name, 0
+
+    def keep(self, place: Path) -> str:
+        """Keep the file at `place` as a blob, by a second name; returns its hash.
+
+        Raises:
+            NotFound: there is no such file.
+            StorageFailed: it could not be kept.
+        """
+        digest = content_hash(self._disk.read(place))
+        blob = self._blobs / digest
+        if not self._intact(digest):
+            self._disk.link_or_copy(place, blob)
+        return digest
+
+    def keep_bytes(self, data: bytes) -> str:
+        """Keep `data` as a flushed blob; returns its hash. Its name needs `flush_blobs`.
+
+        Raises:
+            StorageFailed: it could not be kept.
+        """
+        digest = content_hash(data)
+        if not self._intact(digest):
+            blob = self._blobs / digest
+            self._disk.publish(self._disk.stage(blob, data), blob, flush=False)
+        return digest
+
+    def flush_blobs(self) -> None:
+        """Make the names of all kept blobs durable.
+
+        Raises:
+            StorageFailed: the folder could not be flushed.
+        """
+        self._disk.flush_folders([self._blobs])
+
+    def blob(self, sha: str) -> bytes:
+        """A kept content, checked against its hash.
+
+        Raises:
+            NotFound: it was never kept, or has expired.
+            StorageFailed: it was altered since.
+        """
+        data = self._disk.read(self._blobs / sha)
+        if content_hash(data) != sha:
+            raise StorageFailed(sha, "this kept content was altered", "Restore it from a backup.")
+        return data
+
+    def blob_mode(self, sha: str) -> int | None:
+        """The permission bits a kept file had; ``None`` when it is not kept."""
+        with contextlib.suppress(FileNotFoundError):
+            return stat.S_IMODE((self._blobs / sha).stat().st_mode)
+        return None
+
+    def forget_blob(self, sha: str) -> None:
+        """Remove a kept content for good; nothing happens when it is not there.
+
+        Raises:
+            StorageFailed: it could not be removed.
+        """
+        with contextlib.suppress(NotFound):
+            self._disk.remove(self._blobs / sha)
+
+    def blobs(self) -> set[str]:
+        """The hashes of all kept contents."""
+        if not self._blobs.is_dir():
+            return set()
+        return {place.name for place in self._blobs.iterdir() if _SHA.fullmatch(place.name)}
+
+    def drop_months_before(self, moment: datetime) -> int:
+        """Remove the files of months before the one of `moment`; returns how many.
+
+        Raises:
+            StorageFailed: a file could not be removed.
+        """
+        oldest = f"{moment:%Y-%m}.jsonl"
+        old = [place for place in self._files()[:-1] if place.name < oldest]
+        for place in old:
+            self._disk.remove(place)
+        return len(old)
+
+    def _intact(self, digest: str) -> bool:
+        """Whether the blob is there and unaltered; an altered one is taken away."""
+        try:
+            self.blob(digest)
+        except NotFound:
+            return False
+        except StorageFailed:
+            self._disk.remove(self._blobs / digest, flush=False)
+            return False
+        return True
+
+    def _current(self) -> Path:
+        """The file to append to: this month's, or a newer one if the clock was set back."""
+        name = f"{self._clock.now():%Y-%m}.jsonl"
+        newest = self._files()[-1:]
+        return self._folder / max([name, *(place.name for place in newest)])
+
+    def _files(self) -> list[Path]:
+        if not self._folder.is_dir():
+            return []
+        return sorted(p for p in self._folder.iterdir() if _MONTH.fullmatch(p.name))
+
+
+def _last_lines(place: Path) -> list[bytes]:
+    """The end of a log, which nearly always holds its last entry; the first line may be cut."""
+    with contextlib.suppress(OSError), place.open("rb") as log:
+        length = log.seek(0, os.SEEK_END)
+        log.seek(max(0, length - _TAIL_BYTES))
+        lines = log.read().split(b"\n")
+        return lines[1:] if length > _TAIL_BYTES else lines
+    return []
+
+
+@dataclass(frozen=True, slots=True)
+class _Settlement:
+    change_id: str
+    state: Literal["done", "aborted"]
+
+
+def _dump(entry: JournalEntry) -> bytes:
+    row: dict[str, Any] = {
+        "change_id": entry.change_id,
+        "at": entry.at,
+        "actor": entry.actor,
+        "operation": entry.operation,
+        "state": entry.state,
+        "changes": [_change_row(change) for change in entry.changes],
+    }
+    if entry.folder is not None:
+        row["folder"] = {"path": entry.folder.path, "target": entry.folder.target}
+    return _line(row)
+
+
+def _change_row(change: PathChange) -> dict[str, Any]:
+    row = {"path": change.path, "before": change.before, "after": change.after}
+    return row if change.origin is None else {**row, "origin": change.origin}
+
+
+def _line(row: Mapping[str, Any]) -> bytes:
+    return json.dumps(row, ensure_ascii=False).encode() + b"\n"
+
+
+def _parse(raw: bytes) -> JournalEntry | _Settlement | None:
+    try:
+        row = json.loads(raw)
+        if "changes" not in row:
+            return _Settlement(row["change_id"], row["state"])
+        return JournalEntry(
+            row["change_id"],
+            row["at"],
+            row["actor"],
+            row["operation"],
+            tuple(PathChange(**change) for change in row["changes"]),
+            row["state"],
+            FolderChange(**row["folder"]) if "folder" in row else None,
+        )
+    except (ValueError, TypeError, KeyError):
+        return None

@@ -1,0 +1,169 @@
+"""Locks between processes and between threads of one process.
+
+Three kinds, always taken in this order, so that nobody waits in a circle:
+
+1. a **claim**, held long, so that one process does a piece of work (distilling, dreaming);
+2. a **session** lock around one append to a session's log;
+3. the **commit** lock of the workspace, held for milliseconds around one change.
+
+The kernel frees a lock when its process dies. Network file systems without working locks are
+not supported.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from filelock import FileLock, Timeout
+
+from agentscope_reme.errors import StorageFailed
+from agentscope_reme.workspace import Workspace, encode_name
+
+PATIENCE_SECONDS: Final = 60.0
+"""How long a session or commit lock is waited for; both are held for milliseconds."""
+
+_POLL_SECONDS: Final = 0.002
+_SESSION, _COMMIT = 2, 3
+
+_registry: dict[str, threading.Lock] = {}
+_registry_guard = threading.Lock()
+_held = threading.local()
+
+
+class WorkspaceLocks:
+    """The locks of one workspace, as files under ``.locks/``.
+
+    Every instance over the same folder shares them, in this process and in others.
+    """
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._folder = workspace.locks
+
+    @contextmanager
+    def commit(self) -> Iterator[None]:
+        """Hold the one exclusive lock around a change; never across a model or network call.
+
+        Raises:
+            StorageFailed: it stayed taken for `PATIENCE_SECONDS`, or the disk knows no locks.
+        """
+        with self._ranked(_COMMIT, "commit.lock"):
+            yield
+
+    @contextmanager
+    def session(self, session_id: str) -> Iterator[None]:
+        """Hold the lock of one session's log.
+
+        Ids that differ only by case share it: they compete for one file name.
+
+        Raises:
+            BadInput: the id cannot name a file.
+            StorageFailed: it stayed taken for `PATIENCE_SECONDS`, or the disk knows no locks.
+        """
+        with self._ranked(_SESSION, f"session-{_short(encode_name(session_id))}.lock"):
+            yield
+
+    @contextmanager
+    def claim(self, name: str, *, blocking: bool = False) -> Iterator[bool]:
+        """Try to become the one who does the work called `name`; yields whether that worked.
+
+        May be taken in one thread and released in another.
+
+        Args:
+            blocking: wait for it as long as it takes; then the answer is always ``True``.
+
+        Raises:
+            BadInput: the name cannot name a file.
+            StorageFailed: the disk knows no locks.
+        """
+        self._refuse_out_of_order(1)
+        place = self._folder / f"claim-{_short(encode_name(name, what='claim'))}.lock"
+        guard = _guard_of(place)
+        if not guard.acquire(blocking=blocking):
+            yield False
+            return
+        try:
+            lock = self._take(place, seconds=-1 if blocking else 0)
+            if lock is None:
+                yield False
+                return
+            try:
+                yield True
+            finally:
+                lock.release()
+        finally:
+            guard.release()
+
+    @contextmanager
+    def _ranked(self, rank: int, name: str) -> Iterator[None]:
+        self._refuse_out_of_order(rank)
+        place = self._folder / name
+        guard = _guard_of(place)
+        if not guard.acquire(timeout=PATIENCE_SECONDS):
+            raise _busy(place)
+        try:
+            lock = self._take(place, seconds=PATIENCE_SECONDS)
+            if lock is None:
+                raise _busy(place)
+            ranks = _ranks()
+            ranks.append(rank)
+            try:
+                yield
+            finally:
+                ranks.pop()
+                lock.release()
+        finally:
+            guard.release()
+
+    def _refuse_out_of_order(self, rank: int) -> None:
+        if any(held >= rank for held in _ranks()):
+            raise RuntimeError(
+                "locks must be taken in the order claim, session, commit, and each once: "
+                "waiting in any other order could wait for ever"
+            )
+
+    def _take(self, place: Path, *, seconds: float) -> FileLock | None:
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            lock = FileLock(place, timeout=seconds, thread_local=False)
+            lock.acquire(poll_interval=_POLL_SECONDS)
+        except Timeout:
+            return None
+        except (OSError, NotImplementedError) as error:
+            raise StorageFailed(
+                str(place), f"locking failed: {error}", "Keep the workspace on a local disk."
+            ) from error
+        return lock
+
+
+def _ranks() -> list[int]:
+    if not hasattr(_held, "ranks"):
+        _held.ranks = []
+    ranks: list[int] = _held.ranks
+    return ranks
+
+
+def _guard_of(place: Path) -> threading.Lock:
+    """The lock that keeps threads of this process apart; file locks alone are per process."""
+    with _registry_guard:
+        return _registry.setdefault(str(place), threading.Lock())
+
+
+def _short(encoded: str) -> str:
+    """A lock's file name: readable, unique without regard to case, never too long."""
+    folded = encoded.casefold()
+    if len(folded.encode()) <= 120:
+        return folded
+    return hashlib.sha256(folded.encode()).hexdigest()
+
+
+def _busy(place: Path) -> StorageFailed:
+    return StorageFailed(
+        str(place),
+        f"another process kept this lock for {PATIENCE_SECONDS:.0f} seconds",
+        "Find the process that hangs, or try again.",
+    )

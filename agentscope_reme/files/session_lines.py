@@ -1,0 +1,242 @@
+"""The lines of a session log: what is written for a message, and what a line says when read.
+
+One JSON object per line, split on ``\\n`` only, so that other separators inside a text stay. A
+line with a ``type`` is a control line (the header, a distilled cursor); any other is a message.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from agentscope_reme.messages import Block, DataBlock, Message, ToolResultBlock
+
+_COMPARED: Final = ("role", "name", "blocks")
+"""What makes a message with a known id an edited one; its time alone does not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The first line: which session this is, whatever the file is called."""
+
+    session_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Distilled:
+    """A cursor: everything up to the message `through` has been distilled.
+
+    Attributes:
+        through: the id of the last message that was read.
+        card: the path of the card it went into; ``None`` when nothing was worth one.
+        request_id: the caller's own name for the request, if it gave one.
+        fingerprint: what the request asked, hashed, so that a repeat is recognised.
+        at: when, as ISO 8601 text.
+        line: the line on which `through` stood, when that was known.
+    """
+
+    through: str
+    card: str | None = None
+    request_id: str | None = None
+    fingerprint: str | None = None
+    at: str = ""
+    line: int | None = None
+
+    def dump(self) -> bytes:
+        """The control line, without its newline."""
+        row: dict[str, Any] = {"type": "distilled", "through": self.through, "card": self.card}
+        for key in ("request_id", "fingerprint", "at", "line"):
+            if getattr(self, key):
+                row[key] = getattr(self, key)
+        return _dumped(row)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One message line as JSON, not yet validated: enough to recognise a resubmission."""
+
+    line: int
+    id: str
+    fields: Mapping[str, Any]
+    raw: bytes
+
+
+Line = Header | Distilled | Row | None
+"""``None`` is a control line of a kind this version does not know."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedMessage:
+    """A message, the 1-based line it stands on, and its id (given or made up when logged)."""
+
+    line: int
+    message: Message
+    id: str
+
+
+def header_line(session_id: str) -> bytes:
+    """The first line of a log, without its newline."""
+    return _dumped({"type": "session", "session_id": session_id})
+
+
+def numbered(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """The lines of a log with their 1-based numbers; empty ones are left out."""
+    for number, raw in enumerate(data.split(b"\n"), start=1):
+        if raw.strip():
+            yield number, raw
+
+
+def parse_line(number: int, raw: bytes) -> Line:
+    """What a line says.
+
+    Raises:
+        ValueError: it is torn, foreign or damaged; it stays in the file byte for byte.
+    """
+    fields = json.loads(raw.decode("utf-8"))
+    if not isinstance(fields, dict):
+        raise ValueError("not a JSON object")
+    match fields.get("type"):
+        case None if isinstance(fields.get("role"), str):
+            message_id = fields.get("id")
+            return Row(
+                number, f"line-{number}" if message_id is None else str(message_id), fields, raw
+            )
+        case "session" if isinstance(fields.get("session_id"), str):
+            return Header(fields["session_id"])
+        case "distilled" if isinstance(fields.get("through"), str):
+            known = ("through", "card", "request_id", "fingerprint", "at", "line")
+            return Distilled(**{key: fields[key] for key in known if key in fields})
+        case str():
+            return None
+    raise ValueError("neither a message nor a control line")
+
+
+def message_of(row: Row) -> Message:
+    """The message of a line.
+
+    Raises:
+        ValueError: it is no message of ours.
+    """
+    fields = {key: value for key, value in row.fields.items() if key != "supersedes"}
+    try:
+        # JSON mode, so that lists become tuples and texts become times
+        return Message.model_validate_json(json.dumps(fields)).model_copy(update={"id": row.id})
+    except ValidationError as error:
+        raise ValueError(str(error)) from error
+
+
+def message_line(message: Message, *, supersedes: bool = False) -> bytes:
+    """The line of a message that has its id, without the newline."""
+    text = message.model_dump_json(exclude_none=True)
+    if supersedes:
+        text = json.dumps({**json.loads(text), "supersedes": message.id}, ensure_ascii=False)
+    return text.encode("utf-8")
+
+
+def content_key(fields: Mapping[str, Any]) -> str:
+    """Equal for two lines that say the same; for comparing a message with its earlier version."""
+    return json.dumps([fields.get(key) for key in _COMPARED], sort_keys=True)
+
+
+def identity_key(fields: Mapping[str, Any]) -> str:
+    """What identifies a message without an id: role, time and content, hashed."""
+    moment = fields.get("created_at") or fields.get("created_at_text")
+    said = json.dumps([fields.get("role"), moment, fields.get("blocks")], sort_keys=True)
+    return hashlib.sha256(said.encode()).hexdigest()
+
+
+def has_time(fields: Mapping[str, Any]) -> bool:
+    """Whether the line says when it was said, in whatever spelling."""
+    return bool(fields.get("created_at") or fields.get("created_at_text"))
+
+
+def as_logged(message: Message) -> Message:
+    """The message as a session log keeps it: payloads stand as references."""
+    if not any(isinstance(block, DataBlock | ToolResultBlock) for block in message.blocks):
+        return message
+    return message.model_copy(update={"blocks": tuple(map(_without_payload, message.blocks))})
+
+
+def as_archived(message: Message) -> Message:
+    """The message as an archive keeps it: whole."""
+    return message
+
+
+Form = Callable[[Message], Message]
+"""`as_logged` or `as_archived`."""
+
+
+def _without_payload(block: Block) -> Block:
+    match block:
+        case ToolResultBlock(output=output) if output:
+            payload = json.dumps([b.model_dump(exclude_none=True) for b in output]).encode()
+            digest = hashlib.sha256(payload).hexdigest()
+            note = block.omitted or f"sha256={digest} size={len(payload)}"
+            return block.model_copy(update={"output": (), "omitted": note})
+        case DataBlock(data=str() as data):
+            return block.model_copy(update={"data": None, **_reference(data)})
+        case DataBlock(url=str() as url) if url.startswith("data:"):
+            return block.model_copy(update={"url": None, **_reference(url.partition(",")[2])})
+    return block
+
+
+def _reference(encoded: str) -> dict[str, Any]:
+    try:
+        payload = base64.b64decode(encoded, validate=True)
+    except (binascii.Error, ValueError):
+        payload = encoded.encode()  # not Base64: described as it stands
+    return {"sha256": hashlib.sha256(payload).hexdigest(), "size": len(payload)}
+
+
+def _dumped(row: Mapping[str, Any]) -> bytes:
+    return json.dumps(row, ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+
+@dataclass
+class ParsedLog:
+    """What the lines of one file say together."""
+
+    header: bool = False
+    rows: dict[str, Row] = field(default_factory=dict)
+    """The newest line of every id, in order of first arrival."""
+    order: list[tuple[str, str]] = field(default_factory=list)
+    """Identity and id of every message as it first arrived."""
+    distilled: list[Distilled] = field(default_factory=list)
+    unreadable: set[int] = field(default_factory=set)
+    cursor: int = 0
+
+    def add(self, number: int, raw: bytes) -> None:
+        """Take in one more line."""
+        try:
+            line = parse_line(number, raw)
+        except ValueError:
+            self.unreadable.add(number)
+            return
+        match line:
+            case Header():
+                self.header = True
+            case Distilled():
+                self.distilled.append(line)
+                row = self.rows.get(line.through)
+                self.cursor = max(self.cursor, line.line or (row.line if row else 0))
+            case Row():
+                if line.id not in self.rows:
+                    self.order.append((identity_key(line.fields), line.id))
+                self.rows[line.id] = line
+
+    def newest(self) -> list[LoggedMessage]:
+        """The newest versions, in order of first arrival."""
+        found = []
+        for row in self.rows.values():
+            try:
+                found.append(LoggedMessage(row.line, message_of(row), row.id))
+            except ValueError:
+                self.unreadable.add(row.line)
+        return found

@@ -1,0 +1,215 @@
+"""The log of one conversation: appended durably before any model is asked, never rewritten.
+
+Lines keep their order of arrival; readers sort by event time. A resubmitted message is not stored
+twice. An edited one (same id, other content) is appended with ``supersedes`` and readers show only
+the newest. What cannot be read stays in the file byte for byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Final
+
+from agentscope_reme.clock import Clock
+from agentscope_reme.errors import NotFound
+from agentscope_reme.files.disk import Disk
+from agentscope_reme.files.locks import WorkspaceLocks
+from agentscope_reme.files.session_batch import Appended, Batch
+from agentscope_reme.files.session_lines import (
+    Distilled,
+    Form,
+    LoggedMessage,
+    ParsedLog,
+    as_archived,
+    as_logged,
+    header_line,
+    numbered,
+)
+from agentscope_reme.files.session_names import (
+    ARCHIVE_FOLDER,
+    DIALOG_FOLDER,
+    session_file,
+    session_ids,
+)
+from agentscope_reme.messages import Message
+from agentscope_reme.workspace import Workspace, encode_name
+
+__all__ = [
+    "Appended",
+    "Distilled",
+    "LoggedMessage",
+    "SessionArchive",
+    "SessionContents",
+    "SessionLog",
+    "session_ids",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionContents:
+    """A log as readers see it: newest versions in event order, cursors, unreadable lines."""
+
+    messages: tuple[LoggedMessage, ...]
+    distilled: tuple[Distilled, ...]
+    unreadable: tuple[int, ...]
+
+
+class _SessionFile:
+    """A file of message lines under one session id."""
+
+    _folder: str
+    _form: Form
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        session_id: str,
+        *,
+        disk: Disk,
+        locks: WorkspaceLocks,
+        clock: Clock,
+    ) -> None:
+        encode_name(session_id)  # refuse an impossible id here, not at the first append
+        self._workspace = workspace
+        self.session_id: Final = session_id
+        self._disk = disk
+        self._locks = locks
+        self._clock = clock
+
+    @property
+    def path(self) -> str:
+        """The workspace path of the file, whether or not it exists yet."""
+        return session_file(self._workspace, self._folder, self.session_id)
+
+    def _append(self, messages: Sequence[Message]) -> Appended:
+        with self._locks.session(self.session_id):
+            path = self.path
+            known = self._parse(path)
+            batch = Batch(known, self.session_id, self._form)
+            batch.add_all(messages)
+            if batch.lines:
+                header = [] if known.header else [header_line(self.session_id)]
+                self._write(path, [*header, *batch.lines])
+            return batch.outcome()
+
+    def _write(self, path: str, lines: Sequence[bytes]) -> None:
+        place = self._workspace.locate_normalised(path)
+        self._disk.append(place, b"".join(line + b"\n" for line in lines))
+
+    def _parse(self, path: str) -> ParsedLog:
+        place = self._workspace.locate_normalised(path)
+        parsed = ParsedLog()
+        if place.exists():
+            for number, raw in numbered(self._disk.read(place)):
+                parsed.add(number, raw)
+        return parsed
+
+
+class SessionLog(_SessionFile):
+    """The evidence: ``session/dialog/<id>.jsonl``.
+
+    Base64 data and tool results are left out; a reference says their hash and size.
+
+    Raises:
+        BadInput: the id is empty, climbs out of its folder or cannot name a file.
+    """
+
+    _folder = DIALOG_FOLDER
+    _form = staticmethod(as_logged)
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        session_id: str,
+        *,
+        disk: Disk,
+        locks: WorkspaceLocks,
+        clock: Clock,
+    ) -> None:
+        super().__init__(workspace, session_id, disk=disk, locks=locks, clock=clock)
+        self._shown_on: dict[str, int] = {}
+
+    def append(self, messages: Sequence[Message]) -> Appended:
+        """Make the messages durable; known ones are counted and skipped.
+
+        One write and one flush, whatever the number of messages. A message without an id is known
+        by role, time and text: at any place when it has a time, else at the same position.
+
+        Raises:
+            StorageFailed: the log is as it was.
+        """
+        return self._append(messages)
+
+    def read(self) -> SessionContents:
+        """Everything the log says; empty when there is none."""
+        parsed = self._parse(self.path)
+        messages = self._in_event_order(parsed.newest())
+        return SessionContents(messages, tuple(parsed.distilled), tuple(sorted(parsed.unreadable)))
+
+    def pending(self) -> list[LoggedMessage]:
+        """What no cursor has passed yet, in order of arrival; an edit makes a message new.
+
+        Passing the last one's id to `mark_distilled` settles exactly these.
+        """
+        parsed = self._parse(self.path)
+        newest = sorted(parsed.newest(), key=attrgetter("line"))
+        waiting = [logged for logged in newest if logged.line > parsed.cursor]
+        self._shown_on = {logged.id: logged.line for logged in waiting}
+        return waiting
+
+    def mark_distilled(
+        self,
+        through: str,
+        *,
+        card: str | None,
+        request_id: str | None = None,
+        fingerprint: str | None = None,
+    ) -> None:
+        """Note durably that everything up to and including `through` was distilled.
+
+        Args:
+            through: the id of the last message that was read.
+            card: where it went; ``None`` when nothing was worth a card.
+            request_id: the caller's name for the request.
+            fingerprint: a hash of what the request asked.
+
+        Raises:
+            NotFound: the log holds no such message.
+            StorageFailed: the log is as it was.
+        """
+        with self._locks.session(self.session_id):
+            path = self.path
+            if through not in self._parse(path).rows:
+                raise NotFound(through, f"no such message in {path}", "Pass a logged id.")
+            at = self._clock.now().isoformat(timespec="seconds")
+            line = self._shown_on.get(through)
+            cursor = Distilled(through, card, request_id, fingerprint, at, line)
+            self._write(path, [cursor.dump()])
+
+    def _in_event_order(self, arrived: Sequence[LoggedMessage]) -> tuple[LoggedMessage, ...]:
+        """Sort by event time; a message without one stays behind the one it followed."""
+        keyed: list[tuple[float, int]] = []
+        moment = float("-inf")
+        for index, logged in enumerate(arrived):
+            if logged.message.created_at is not None:
+                moment = self._clock.localise(logged.message.created_at).timestamp()
+            keyed.append((moment, index))
+        return tuple(arrived[index] for _, index in sorted(keyed))
+
+
+class SessionArchive(_SessionFile):
+    """What left the context window, whole: ``session/agentscope/<id>.jsonl``."""
+
+    _folder = ARCHIVE_FOLDER
+    _form = staticmethod(as_archived)
+
+    def append(self, messages: Sequence[Message]) -> int:
+        """Keep the messages in full; returns how many were new or changed.
+
+        Raises:
+            StorageFailed: the archive is as it was.
+        """
+        outcome = self._append(messages)
+        return outcome.appended + outcome.superseded

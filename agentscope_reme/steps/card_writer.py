@@ -1,0 +1,179 @@
+"""One agent run that creates or updates one daily card, staged, checked, then committed."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+from typing import Any
+
+from agentscope_reme.clock import Clock
+from agentscope_reme.files.change_set import ChangeSet
+from agentscope_reme.files.documents import MarkdownDocument
+from agentscope_reme.messages import Message, TextBlock
+from agentscope_reme.ports import AgentPort, AgentRun, Tool
+from agentscope_reme.runtime.failures import FailureLog
+from agentscope_reme.settings import Settings
+from agentscope_reme.steps.cards import card_stem, find_card, free_path, slug, with_provenance
+from agentscope_reme.steps.prompts import load_prompt
+from agentscope_reme.steps.transcript import render_transcript
+from agentscope_reme.store.base import BaseFileStore
+from agentscope_reme.tools.agent_tools import file_tools
+from agentscope_reme.tools.file_operations import FileOperations
+from agentscope_reme.tools.scope import OWNER, Scope, card_scope
+from agentscope_reme.vault.live_view import LiveView
+from agentscope_reme.vault.vault import Vault
+from agentscope_reme.workspace import Workspace
+
+ACTOR = "auto_memory"
+
+_CREATE_TOOLS = ("daily_write",)
+_UPDATE_TOOLS = ("read", "edit", "frontmatter_update", "write")
+
+
+@dataclass(frozen=True, slots=True)
+class CardRequest:
+    """The turns to distil, and the card they belong to."""
+
+    day: str
+    session_id: str
+    session_path: str
+    messages: tuple[Message, ...]
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CardOutcome:
+    """``path`` is ``None`` when the agent found nothing worth keeping."""
+
+    path: str | None
+    created: bool
+    modified: bool
+    calls: int
+
+
+@dataclass(frozen=True, slots=True)
+class CardWriter:
+    """Lets a model write one card, and nothing else.
+
+    The agent works on a `ChangeSet`: nothing reaches the disk before the code has checked it, put
+    the provenance in, named the file and refreshed the day page. Then all of it is one commit.
+    """
+
+    agent: AgentPort
+    vault: Vault
+    store: BaseFileStore
+    settings: Settings
+    clock: Clock
+    workspace: Workspace
+    language: str
+    failures: FailureLog
+
+    async def write(self, request: CardRequest) -> CardOutcome:
+        """Run the agent and commit what it made of the card.
+
+        Raises:
+            ModelFailed: the model failed; nothing was changed.
+            Conflict: somebody changed the card meanwhile; nothing was changed.
+        """
+        card = await asyncio.to_thread(self._existing_card, request)
+        staged = ChangeSet(LiveView(self.vault, actor=ACTOR))
+        run = await self._run_agent(request, card, staged)
+        path = await asyncio.to_thread(self._finish, request, card, staged)
+        return CardOutcome(
+            path=path,
+            created=path is not None and card is None,
+            modified=path is not None and bool(staged.changes()),
+            calls=run.calls,
+        )
+
+    def _existing_card(self, request: CardRequest) -> str | None:
+        self.store.refresh()
+        node = find_card(
+            self.store,
+            day=request.day,
+            session_id=request.session_id,
+            session_path=request.session_path,
+        )
+        return node.path if node else None
+
+    async def _run_agent(
+        self, request: CardRequest, card: str | None, staged: ChangeSet
+    ) -> AgentRun[Any]:
+        scope = card_scope(
+            actor=ACTOR,
+            day=request.day,
+            session_id=request.session_id,
+            card=card,
+            source_path=request.session_path,
+        )
+        wanted = _CREATE_TOOLS if card is None else _UPDATE_TOOLS
+        tools = self._tools(staged, scope, wanted)
+        return await self.agent.run(
+            load_prompt("auto_memory_system", self.language).template,
+            [self._prompt(request, card, staged)],
+            tools,
+            max_iters=self.settings.agent_max_iters,
+            deadline=self.settings.agent_deadline_seconds,
+        )
+
+    def _tools(self, staged: ChangeSet, scope: Scope, wanted: tuple[str, ...]) -> list[Tool]:
+        operations = self._operations(staged, scope)
+        tools = file_tools(operations, on_failure=self.failures.report)
+        return [tool for tool in tools if tool.name in wanted]
+
+    def _operations(self, staged: ChangeSet, scope: Scope) -> FileOperations:
+        return FileOperations(
+            staged,
+            self.store,
+            scope=scope,
+            settings=self.settings,
+            clock=self.clock,
+            workspace=self.workspace,
+        )
+
+    def _prompt(self, request: CardRequest, card: str | None, staged: ChangeSet) -> Message:
+        values = {
+            "day": request.day,
+            "session_id": request.session_id,
+            "hint": request.hint or "-",
+            "conversation": render_transcript(request.messages, self.clock),
+        }
+        if card is None:
+            text = load_prompt("auto_memory_create", self.language).substitute(values)
+        else:
+            values["card"] = card
+            values["card_text"] = MarkdownDocument.parse(staged.read(card)).text
+            text = load_prompt("auto_memory_update", self.language).substitute(values)
+        return Message(role="user", name="user", blocks=(TextBlock(text=text),))
+
+    def _finish(self, request: CardRequest, card: str | None, staged: ChangeSet) -> str | None:
+        if not staged.changes():
+            return card
+        path = card or self._written(request, staged)
+        if path is None:
+            return None
+        before = self.vault.read(path) if card is not None else None
+        checked = with_provenance(
+            staged.read(path),
+            session_id=request.session_id,
+            session_path=request.session_path,
+            before=before,
+        )
+        staged.write(path, checked)
+        path = self._named(request, path, staged)
+        self._operations(staged, replace(OWNER, actor=ACTOR)).daily_reindex(request.day)
+        self.vault.commit(staged.changes(), actor=ACTOR, operation="auto_memory")
+        return path
+
+    def _written(self, request: CardRequest, staged: ChangeSet) -> str | None:
+        folder = f"daily/{request.day}/"
+        written = [change.path for change in staged.changes() if change.path.startswith(folder)]
+        return written[0] if written else None
+
+    def _named(self, request: CardRequest, path: str, staged: ChangeSet) -> str:
+        name = MarkdownDocument.parse(staged.read(path)).front_matter.get("name")
+        stem = slug(str(name)) if name else card_stem(path)
+        wanted = free_path(staged.paths(f"daily/{request.day}/"), request.day, stem, own=path)
+        if wanted != path:
+            staged.move(path, wanted)
+        return wanted

@@ -1,0 +1,109 @@
+"""Daily cards: which card belongs to a session, what it is called, where it came from."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from pathlib import PurePosixPath
+from typing import Final
+
+from agentscope_reme.files.documents import MarkdownDocument
+from agentscope_reme.files.wikilinks import parse_wikilinks
+from agentscope_reme.schema import FileNode
+from agentscope_reme.store.base import BaseFileStore
+
+_LONGEST_SLUG_BYTES: Final = 80
+_FALLBACK_SLUG: Final = "conversation"
+
+
+def find_card(
+    store: BaseFileStore, *, day: str, session_id: str, session_path: str
+) -> FileNode | None:
+    """The one card of a session on a day: by ``session_id``, else by ``source_conversation``."""
+    cards = [node for node in store.nodes(f"daily/{day}/") if node.path.endswith(".md")]
+    for node in cards:
+        if str(node.front_matter.extra.get("session_id", "")) == session_id:
+            return node
+    for node in cards:
+        if any(link.kind == "source" and link.target_path == session_path for link in node.links):
+            return node
+    return None
+
+
+def slug(name: str) -> str:
+    """A file stem from a topic: letters and digits of any script, hyphens between words."""
+    normal = unicodedata.normalize("NFC", name).strip().casefold()
+    words = re.sub(r"[^\w]+", "-", normal).replace("_", "-").strip("-")
+    words = re.sub(r"-{2,}", "-", words)
+    cut = words.encode()[:_LONGEST_SLUG_BYTES].decode("utf-8", "ignore").strip("-")
+    return cut or _FALLBACK_SLUG
+
+
+def free_path(taken: Iterable[str], day: str, stem: str, *, own: str | None = None) -> str:
+    """``daily/<day>/<stem>.md``, or the first numbered variant no other card has.
+
+    Args:
+        taken: paths that exist.
+        day: the folder, ``YYYY-MM-DD``.
+        stem: the wanted file stem.
+        own: the card's present path, which it may keep.
+    """
+    others = {path.casefold() for path in taken if path != own}
+    number = 1
+    while True:
+        suffix = "" if number == 1 else f"-{number}"
+        path = f"daily/{day}/{stem}{suffix}.md"
+        if path.casefold() not in others:
+            return path
+        number += 1
+
+
+def with_provenance(
+    data: bytes, *, session_id: str, session_path: str, before: bytes | None
+) -> bytes:
+    """The card as the code vouches for it, whatever the agent did to it.
+
+    ``session_id`` and ``source_conversation`` are set, a missing ``name`` is not invented, and
+    every link the card had before is still there: lost ones are listed under Sources.
+    """
+    document = MarkdownDocument.parse(data)
+    if document.front_matter.get("session_id") != session_id:
+        document.set("session_id", session_id)
+    if not _links_to(document, session_path):
+        document.set("source_conversation", f"[[{session_path}]]")
+    lost = _lost_links(before, document.dump()) if before is not None else []
+    if lost:
+        newline = "\r\n" if "\r\n" in document.body else "\n"
+        rows = newline.join(f"- [[{link}]]" for link in lost)
+        body = document.body.rstrip("\r\n")
+        document.replace_body(
+            f"{body}{newline}{newline}## Sources{newline}{newline}{rows}{newline}"
+        )
+    return document.dump()
+
+
+def card_stem(path: str) -> str:
+    """The file stem of a card's path."""
+    return PurePosixPath(path).stem
+
+
+def _links_to(document: MarkdownDocument, session_path: str) -> bool:
+    return any(
+        link.kind == "source" and link.target_path == session_path
+        for link in parse_wikilinks(document.text)
+    )
+
+
+def _lost_links(before: bytes, after: bytes) -> list[str]:
+    kept = _targets(after)
+    return [link for link in _targets(before) if link not in kept]
+
+
+def _targets(data: bytes) -> dict[str, None]:
+    links = parse_wikilinks(MarkdownDocument.parse(data).text)
+    return {
+        link.target_path + (f"#{link.target_anchor}" if link.target_anchor else ""): None
+        for link in links
+        if link.kind == "body"
+    }

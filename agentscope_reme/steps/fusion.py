@@ -1,0 +1,105 @@
+"""Two rankings become one: reciprocal rank fusion, or a sum of normalised scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, Literal
+
+from agentscope_reme.schema import SearchHit
+
+Fusion = Literal["rrf", "score"]
+
+RRF_K: Final = 60
+"""Cormack, Clarke and Buettcher, "Reciprocal Rank Fusion outperforms Condorcet …", SIGIR 2009."""
+
+
+def fuse(
+    keyword: Sequence[SearchHit],
+    vector: Sequence[SearchHit],
+    *,
+    fusion: Fusion,
+    vector_weight: float,
+) -> list[SearchHit]:
+    """Merge two rankings of chunks, best first.
+
+    With one branch empty the other keeps its own scores. ``rrf`` scores are at most
+    ``1 / (RRF_K + 1)``; ``score`` fusion normalises each branch to 0..1 and adds the weighted
+    values, so its scores are at most 1.
+
+    Args:
+        keyword: BM25 hits, best first.
+        vector: cosine hits, best first.
+        fusion: how ranks or scores are combined.
+        vector_weight: share of the vector branch, 0..1; the keyword branch gets the rest.
+    """
+    merged = _with_branch_scores(keyword, vector)
+    if not keyword or not vector:
+        return sorted(merged.values(), key=_order)
+    shares = {"keyword": 1 - vector_weight, "vector": vector_weight}
+    if fusion == "rrf":
+        scored = [(hit, _rank_score(hit, shares)) for hit in merged.values()]
+    else:
+        ranges = {"keyword": _range(keyword), "vector": _range(vector)}
+        scored = [(hit, _normalised_score(hit, shares, ranges)) for hit in merged.values()]
+    return sorted((hit.model_copy(update={"score": score}) for hit, score in scored), key=_order)
+
+
+def keep_branch_leaders(
+    fused: Sequence[SearchHit], branches: Sequence[Sequence[SearchHit]], limit: int
+) -> list[SearchHit]:
+    """Cut to `limit`, but never cut off the best hit of a branch.
+
+    A keyword that stands in one file only must be found however the vectors rank; without this a
+    large vector weight hides it.
+    """
+    kept = list(fused[:limit])
+    by_id = {hit.chunk_id: hit for hit in fused}
+    leaders = [branch[0].chunk_id for branch in branches if branch]
+    for leader in leaders:
+        if leader not in by_id or any(hit.chunk_id == leader for hit in kept):
+            continue
+        place = next(
+            (i for i in range(len(kept) - 1, -1, -1) if kept[i].chunk_id not in leaders), None
+        )
+        if place is not None:
+            kept[place] = by_id[leader]
+    return kept
+
+
+def _with_branch_scores(
+    keyword: Sequence[SearchHit], vector: Sequence[SearchHit]
+) -> dict[str, SearchHit]:
+    merged: dict[str, SearchHit] = {}
+    for branch, hits in (("keyword", keyword), ("vector", vector)):
+        for rank, hit in enumerate(hits, start=1):
+            known = merged.get(hit.chunk_id, hit)
+            merged[hit.chunk_id] = known.model_copy(
+                update={
+                    "scores": {**known.scores, branch: hit.score},
+                    "ranks": {**known.ranks, branch: rank},
+                }
+            )
+    return merged
+
+
+def _rank_score(hit: SearchHit, shares: dict[str, float]) -> float:
+    return sum(shares[branch] / (RRF_K + rank) for branch, rank in hit.ranks.items())
+
+
+def _normalised_score(
+    hit: SearchHit, shares: dict[str, float], ranges: dict[str, tuple[float, float]]
+) -> float:
+    total = 0.0
+    for branch, score in hit.scores.items():
+        low, high = ranges[branch]
+        total += shares[branch] * ((score - low) / (high - low) if high > low else 1.0)
+    return total
+
+
+def _range(hits: Sequence[SearchHit]) -> tuple[float, float]:
+    scores = [hit.score for hit in hits]
+    return min(scores), max(scores)
+
+
+def _order(hit: SearchHit) -> tuple[float, str, int, str]:
+    return (-hit.score, hit.path, hit.start_line, hit.chunk_id)

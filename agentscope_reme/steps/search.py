@@ -1,0 +1,211 @@
+"""Search: retrieve from both branches, fuse, filter, cut, expand links, show."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from collections.abc import Mapping, Sequence
+from datetime import date
+from typing import Any, Final
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from agentscope_reme.errors import BadInput, ModelFailed
+from agentscope_reme.results import BranchCounts, SearchResult
+from agentscope_reme.schema import SearchHit
+from agentscope_reme.steps.answers import show_hits
+from agentscope_reme.steps.base import BaseStep, Ref
+from agentscope_reme.steps.fusion import Fusion, fuse, keep_branch_leaders
+from agentscope_reme.steps.seen import SeenChunks
+from agentscope_reme.store.base import SearchFilter
+
+CANDIDATES_PER_HIT: Final = 5
+MOST_CANDIDATES: Final = 200
+RAW_LAYERS: Final = ("session",)
+"""Layers that answer after the distilled ones."""
+
+_SEEN: Final = "seen_chunks"
+
+
+class SearchArguments(BaseModel):
+    """What a search reads from its run; see `ReMe.search`."""
+
+    model_config = ConfigDict(frozen=True)
+
+    query: str
+    limit: int = Field(default=5, ge=1, le=MOST_CANDIDATES)
+    min_score: float = 0.0
+    start_date: date | None = None
+    end_date: date | None = None
+    path_prefix: str | None = None
+    tags: tuple[str, ...] = ()
+    filters: Mapping[str, Any] = Field(default_factory=dict)
+    fusion: Fusion | None = None
+    vector_weight: float = Field(default=0.7, ge=0, le=1)
+    expand_links: bool = True
+    max_links_per_direction: int = Field(default=10, ge=0)
+    tool_context_id: str | None = None
+
+    @property
+    def where(self) -> SearchFilter:
+        """The conditions every hit must meet."""
+        return SearchFilter(
+            path_prefix=self.path_prefix or None,
+            start_date=self.start_date.isoformat() if self.start_date else None,
+            end_date=self.end_date.isoformat() if self.end_date else None,
+            tags=self.tags,
+            fields=dict(self.filters),
+        )
+
+    @property
+    def candidates(self) -> int:
+        """How many hits each branch is asked for."""
+        return min(MOST_CANDIDATES, self.limit * CANDIDATES_PER_HIT)
+
+
+class SearchStep(BaseStep[SearchResult]):
+    """Finds passages by keyword and, where vectors exist, by meaning.
+
+    The distilled layers answer first. Raw session lines follow; up to a third of the answer is
+    kept for those that match better than the distilled hits they displace, so that what was said
+    but not yet distilled can be found. A failing embedding model costs the vector branch of this
+    search, never the answer.
+    """
+
+    store = Ref(lambda parts: parts.store)
+    settings = Ref(lambda parts: parts.settings)
+    clock = Ref(lambda parts: parts.clock)
+    embedding = Ref(lambda parts: parts.embedding)
+    failures = Ref(lambda parts: parts.failures)
+
+    async def execute(self) -> SearchResult:
+        """Run the search described by the run's values.
+
+        Raises:
+            BadInput: the query is empty or an argument is out of range.
+        """
+        arguments = self.context.parse(SearchArguments)
+        if not arguments.query.strip():
+            raise BadInput(arguments.query, "`query` is empty", "Say what to look for.")
+        vector = await self._query_vector(arguments)
+        shown_before = self._shown_before(arguments)
+        hits, counts = await asyncio.to_thread(self._find, arguments, vector, shown_before)
+        if arguments.expand_links:
+            hits = await asyncio.to_thread(
+                self._with_links, hits, arguments.max_links_per_direction
+            )
+        self._remember(arguments, hits)
+        answer, truncated = show_hits(
+            hits, self.settings.tool_answer_bytes, repeated=bool(shown_before) and not hits
+        )
+        return SearchResult(answer=answer, hits=hits, counts=counts, truncated=truncated)
+
+    async def _query_vector(self, arguments: SearchArguments) -> list[float] | None:
+        if self.embedding is None or arguments.vector_weight == 0:
+            return None
+        try:
+            async with asyncio.timeout(self.settings.embedding_deadline_ms / 1000):
+                return (await self.embedding.embed([arguments.query]))[0]
+        except (ModelFailed, TimeoutError) as error:
+            self.failures.report("embedding of a query", error)
+            return None
+
+    def _find(
+        self, arguments: SearchArguments, vector: list[float] | None, shown: frozenset[str]
+    ) -> tuple[list[SearchHit], BranchCounts]:
+        distilled, counts = self._ranked(arguments, vector, shown, raw=False)
+        raw, raw_counts = self._ranked(arguments, vector, shown, raw=True)
+        hits = _append_raw(distilled, raw, arguments.limit)
+        return hits, BranchCounts(
+            keyword=counts.keyword + raw_counts.keyword,
+            vector=counts.vector + raw_counts.vector,
+            returned=len(hits),
+            hybrid=counts.hybrid or raw_counts.hybrid,
+        )
+
+    def _ranked(
+        self,
+        arguments: SearchArguments,
+        vector: list[float] | None,
+        shown: frozenset[str],
+        *,
+        raw: bool,
+    ) -> tuple[list[SearchHit], BranchCounts]:
+        where = _restrict(arguments.where, raw=raw)
+        wanted = arguments.candidates + len(shown)
+        keyword = (
+            self.store.keyword_search(arguments.query, limit=wanted, where=where)
+            if arguments.vector_weight < 1 or vector is None
+            else []
+        )
+        near = (
+            self.store.vector_search(vector, limit=wanted, where=where)
+            if vector is not None
+            else []
+        )
+        keyword = [hit for hit in keyword if hit.chunk_id not in shown]
+        near = [hit for hit in near if hit.chunk_id not in shown]
+        fused = fuse(
+            keyword,
+            near,
+            fusion=arguments.fusion or self.settings.fusion,
+            vector_weight=arguments.vector_weight,
+        )
+        passing = [hit for hit in fused if hit.score >= arguments.min_score]
+        return (
+            keep_branch_leaders(passing, (keyword, near), arguments.limit),
+            BranchCounts(keyword=len(keyword), vector=len(near), hybrid=bool(keyword and near)),
+        )
+
+    def _with_links(self, hits: Sequence[SearchHit], most: int) -> list[SearchHit]:
+        return [
+            hit.model_copy(
+                update={
+                    "outlinks": tuple(self.store.outlinks(hit.path)[:most]),
+                    "inlinks": tuple(self.store.inlinks(hit.path)[:most]),
+                }
+            )
+            for hit in hits
+        ]
+
+    def _seen(self) -> SeenChunks:
+        shared = self.context.application.metadata
+        found: SeenChunks = shared.setdefault(
+            _SEEN, SeenChunks(self.settings.seen_ttl_hours * 3600)
+        )
+        return found
+
+    def _shown_before(self, arguments: SearchArguments) -> frozenset[str]:
+        if arguments.tool_context_id is None:
+            return frozenset()
+        return self._seen().known(arguments.tool_context_id, self.clock.monotonic())
+
+    def _remember(self, arguments: SearchArguments, hits: Sequence[SearchHit]) -> None:
+        if arguments.tool_context_id is not None:
+            shown = [hit.chunk_id for hit in hits]
+            self._seen().add(arguments.tool_context_id, shown, self.clock.monotonic())
+
+
+def _restrict(where: SearchFilter, *, raw: bool) -> SearchFilter:
+    if raw:
+        return dataclasses.replace(where, layers=RAW_LAYERS)
+    return dataclasses.replace(where, exclude_layers=RAW_LAYERS)
+
+
+def _append_raw(
+    distilled: Sequence[SearchHit], raw: Sequence[SearchHit], limit: int
+) -> list[SearchHit]:
+    kept = list(distilled[:limit])
+    places = limit - len(kept)
+    while (
+        places < min(limit // 3, len(raw))
+        and kept
+        and _keyword_score(raw[places]) > _keyword_score(kept[-1])
+    ):
+        kept.pop()
+        places += 1
+    return [*kept, *raw[:places]]
+
+
+def _keyword_score(hit: SearchHit) -> float:
+    return hit.scores.get("keyword", 0.0)  # the one scale both groups share

@@ -1,0 +1,117 @@
+"""The files of a store in memory: where their chunks stand, and which pass a filter."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from agentscope_reme.store.base import SearchFilter
+from agentscope_reme.store.filters import content_matches, path_matches, plain_value
+from agentscope_reme.store.postings import Bools, Ints
+from agentscope_reme.store.stored_files import FileEntry
+
+_REMEMBERED_FILTERS: Final = 16
+_SPARE: Final = 1024
+
+Contents = Callable[[SearchFilter], Mapping[int, tuple[Collection[str], Mapping[str, Any]]]]
+"""Reads, by file number, the tags and front matter a filter needs."""
+
+
+class FileTable:
+    """Files by path and by number. Filters are evaluated once and then kept current."""
+
+    def __init__(self, entries: Iterable[FileEntry] = ()) -> None:
+        self._by_path: dict[str, FileEntry] = {}
+        self._paths: dict[int, str] = {}
+        self._masks: dict[tuple[Any, ...], tuple[SearchFilter, Bools]] = {}
+        self._last_id = 0
+        for entry in entries:
+            self._add(entry)
+
+    def __len__(self) -> int:
+        return len(self._by_path)
+
+    def get(self, path: str) -> FileEntry | None:
+        """The entry of a path."""
+        return self._by_path.get(path)
+
+    def path(self, file_id: int) -> str:
+        """The path of a file number."""
+        return self._paths[file_id]
+
+    def put(self, entry: FileEntry, tags: Collection[str], front_matter: Mapping[str, Any]) -> None:
+        """Add a file, which has a new number."""
+        self._add(entry)
+        for key, (where, mask) in self._masks.items():
+            if entry.id >= len(mask):
+                mask = np.concatenate((mask, np.zeros(entry.id - len(mask) + _SPARE, np.bool_)))
+                self._masks[key] = (where, mask)
+            mask[entry.id] = path_matches(where, entry.path) and content_matches(
+                where, tags, front_matter
+            )
+
+    def pop(self, path: str) -> FileEntry | None:
+        """Remove a file."""
+        entry = self._by_path.pop(path, None)
+        if entry is not None:
+            del self._paths[entry.id]
+        return entry
+
+    def owners_of(self, slots: Ints) -> Ints:
+        """The file number each slot belongs to; -1 for slots no file has any more."""
+        entries = sorted(self._by_path.values(), key=lambda entry: entry.first_slot)
+        if not entries:
+            return np.full(len(slots), -1, np.int64)
+        first = np.array([entry.first_slot for entry in entries], np.int64)
+        count = np.array([entry.chunk_count for entry in entries], np.int64)
+        ids = np.array([entry.id for entry in entries], np.int64)
+        filled = count > 0
+        first, count, ids = first[filled], count[filled], ids[filled]
+        if not len(ids):
+            return np.full(len(slots), -1, np.int64)
+        at = np.maximum(np.searchsorted(first, slots, "right") - 1, 0)
+        inside = (slots >= first[at]) & (slots < first[at] + count[at])
+        return np.where(inside, ids[at], -1)
+
+    def allowed(self, where: SearchFilter | None, contents: Contents) -> Bools | None:
+        """By file number, whether a file passes; ``None`` when every file does."""
+        if where is None or where == SearchFilter():
+            return None
+        key = _key(where)
+        known = self._masks.pop(key, None)
+        if known is None:
+            known = (where, self._evaluate(where, contents))
+            if len(self._masks) >= _REMEMBERED_FILTERS:
+                del self._masks[next(iter(self._masks))]
+        self._masks[key] = known
+        return known[1]
+
+    def _evaluate(self, where: SearchFilter, contents: Contents) -> Bools:
+        mask = np.zeros(self._last_id + _SPARE, np.bool_)
+        passing = [e for e in self._by_path.values() if path_matches(where, e.path)]
+        if where.tags or where.fields:
+            known = contents(where)
+            passing = [e for e in passing if content_matches(where, *known.get(e.id, ((), {})))]
+        mask[[entry.id for entry in passing]] = True
+        return mask
+
+    def _add(self, entry: FileEntry) -> None:
+        self._by_path[entry.path] = entry
+        self._paths[entry.id] = entry.path
+        self._last_id = max(self._last_id, entry.id)
+
+
+def _key(where: SearchFilter) -> tuple[Any, ...]:
+    return (
+        where.path_prefix,
+        where.layers,
+        where.exclude_layers,
+        where.start_date,
+        where.end_date,
+        where.tags,
+        json.dumps(plain_value(where.fields), sort_keys=True),
+        where.paths,
+    )

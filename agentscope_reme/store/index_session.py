@@ -1,0 +1,163 @@
+"""One process's open index: catching up, transactions, and what happens when damage shows."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final, TypeVar
+
+from agentscope_reme.errors import Closed, StorageFailed
+from agentscope_reme.store.database import Database
+from agentscope_reme.store.index_schema import is_damage
+from agentscope_reme.store.index_state import IndexState, read_number, write_number
+from agentscope_reme.store.indexed_text import IndexedText
+from agentscope_reme.store.postings import Segment
+from agentscope_reme.store.stored_vectors import StoredVectors
+from agentscope_reme.workspace import Workspace
+
+T = TypeVar("T")
+_WORTH_SEALING: Final = 200
+"""Documents counted again at each open that make it worth writing a segment at close."""
+
+
+class IndexSession:
+    """The database and what of it is in memory, behind one lock.
+
+    Every piece of work goes through `run`, which first looks whether another process committed.
+    """
+
+    def __init__(self, workspace: Workspace, fingerprint: str, text: IndexedText) -> None:
+        self.database: Final = Database(workspace, fingerprint)
+        self.state = IndexState(text)
+        self.vectors: Final = StoredVectors()
+        self._text = text
+        self._vectors_version = 0
+        self._data_version = 0
+        self._is_open = False
+        self._lock = threading.RLock()
+
+    @property
+    def connection(self) -> sqlite3.Connection:
+        """The open connection."""
+        return self.database.connection
+
+    def open(self) -> None:
+        """Load or create the index; nothing when it is open."""
+        with self._lock:
+            if self._is_open:
+                return
+            with _storage_errors():
+                self.database.open()
+                self._is_open = True
+                self._trusted(self.load)
+
+    def close(self) -> None:
+        """Keep what the next open would have to count again, and release the files."""
+        with self._lock:
+            if not self._is_open:
+                return
+            try:
+                if self.state.index.tail.live >= _WORTH_SEALING:
+                    self.run(self.seal)
+            finally:
+                self._is_open = False
+                self.database.close()
+
+    def run(self, work: Callable[[], T]) -> T:
+        """Catch up, then work, under the lock; damage found on the way starts an empty index."""
+        with self._lock, _storage_errors():
+            if not self._is_open:
+                raise Closed(repr(self), "the store is not open", "Call `open()` first.")
+
+            def current() -> T:
+                self._catch_up()
+                return work()
+
+            return self._trusted(current)
+
+    def _trusted(self, work: Callable[[], T]) -> T:
+        try:
+            return work()
+        except sqlite3.DatabaseError as error:
+            if not is_damage(error):
+                raise
+            self.database.replace(str(error))
+            self.load()
+            return work()
+
+    def load(self) -> None:
+        """Read everything anew from the current generation."""
+        connection = self.connection
+        connection.execute("BEGIN")
+        try:
+            self._data_version = self.database.data_version()
+            self.state = IndexState(self._text)
+            self.state.load(connection)
+            self.vectors.forget()
+            self._vectors_version = read_number(connection, "vectors_version")
+        finally:
+            connection.execute("ROLLBACK")
+
+    def _catch_up(self) -> None:
+        if self.database.superseded():
+            self.database.close()
+            self.database.open()
+            self.load()
+            return
+        version = self.database.data_version()
+        if version == self._data_version:
+            return
+        own_transaction = not self.connection.in_transaction
+        if own_transaction:
+            self.connection.execute("BEGIN")
+        try:
+            self.state.catch_up(self.connection)
+            self.vectors.chunks_changed()
+            vectors_version = read_number(self.connection, "vectors_version")
+            if vectors_version != self._vectors_version:
+                self.vectors.forget()
+                self._vectors_version = vectors_version
+        finally:
+            if own_transaction:
+                self.connection.execute("ROLLBACK")
+        self._data_version = version
+
+    def write(self, work: Callable[[], T]) -> T:
+        """Run `work` in a transaction that has seen every other one."""
+        while True:
+            with self.database.transaction():
+                if not self.database.superseded():
+                    self._catch_up()
+                    return work()
+            self._catch_up()
+
+    def seal(self, *, compact: bool = False) -> None:
+        """Write the newest chunks' inverted lists, so that an open need not count terms again."""
+
+        def save() -> tuple[list[Segment], dict[int, Segment]]:
+            index = self.state.index
+            segments = index.compacted() if compact else index.sealed()
+            rows = self.state.segments.save(self.connection, segments)
+            next_slot = read_number(self.connection, "next_slot")
+            write_number(self.connection, "sealed_slot", next_slot)
+            return segments, rows
+
+        segments, rows = self.write(save)
+        self.state.index.settle(segments)
+        self.state.segments.settle(rows)
+
+    def know_vectors(self) -> None:
+        """The vectors written in this transaction are the ones in memory."""
+        self._vectors_version = read_number(self.connection, "vectors_version")
+
+
+@contextmanager
+def _storage_errors() -> Iterator[None]:
+    try:
+        yield
+    except (sqlite3.Error, OSError) as error:
+        raise StorageFailed(
+            "index", f"the index database refused: {error}", "Check free space and permissions."
+        ) from error

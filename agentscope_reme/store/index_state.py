@@ -1,0 +1,205 @@
+"""The in-memory side of a store: files and inverted lists, loaded from the database and kept up."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from agentscope_reme.schema import FileNode
+from agentscope_reme.store.base import SearchFilter
+from agentscope_reme.store.file_table import FileTable
+from agentscope_reme.store.graph import FileGraph
+from agentscope_reme.store.indexed_text import FileWords, IndexedText
+from agentscope_reme.store.inverted_index import InvertedIndex
+from agentscope_reme.store.passage_context import PassageContext
+from agentscope_reme.store.postings import Document
+from agentscope_reme.store.stored_files import (
+    FileEntry,
+    PreparedFile,
+    front_matter_rows,
+    load_entries,
+    load_links,
+    unpack_text,
+)
+from agentscope_reme.store.stored_segments import StoredSegments
+
+K1: Final = 1.5
+B: Final = 0.4
+"""Chunks are packed to nearly one size, so length says little; found on LoCoMo."""
+
+CONTEXT: Final = PassageContext(neighbours=0.3, file=0.5)
+"""Found on LoCoMo, where half or double of either share changes little."""
+
+
+class IndexState:
+    """What one process knows of the database. Not thread-safe: its owner holds a lock."""
+
+    def __init__(self, text: IndexedText) -> None:
+        self._text: Final = text
+        self.files = FileTable()
+        self.index = InvertedIndex(K1, B, CONTEXT)
+        self.segments = StoredSegments()
+        self.revision = 0
+        self._graph: FileGraph | None = None
+
+    def load(self, connection: sqlite3.Connection) -> None:
+        """Read everything: segments as they are, newer chunks by counting their terms again."""
+        self.revision = latest_revision(connection)
+        self._graph = None
+        self.files = FileTable(load_entries(connection))
+        self.index = InvertedIndex(K1, B, CONTEXT)
+        self.segments = StoredSegments()
+        self.index.adopt(self.segments.load(connection, self.files))
+        self.index.add(self._documents(connection, "slot >= ?", (sealed_slot(connection),)))
+
+    def catch_up(self, connection: sqlite3.Connection) -> None:
+        """Apply what other processes committed since the last look."""
+        oldest = connection.execute("SELECT MIN(rev) FROM changes").fetchone()[0]
+        latest = latest_revision(connection)
+        if latest < self.revision or (oldest or 0) > self.revision + 1:
+            self.load(connection)
+            return
+        rows = connection.execute(
+            "SELECT DISTINCT path FROM changes WHERE rev > ?", (self.revision,)
+        ).fetchall()
+        for (path,) in rows:
+            self._take_foreign(connection, path)
+        self.revision = latest
+        self._take_foreign_segments(connection)
+
+    def publish(
+        self, stored: Sequence[tuple[FileEntry, PreparedFile]], gone: Iterable[str]
+    ) -> None:
+        """Take over what was just committed."""
+        for path in gone:
+            self.forget(path)
+        documents: list[Document] = []
+        for entry, file in stored:
+            node = file.node
+            self.files.put(entry, node.tags, front_matter_of(node))
+            documents += file.documents(entry)
+            if self._graph is not None:
+                self._graph.upsert(node.path, node.links)
+        if documents:
+            self.index.add(documents)
+
+    def forget(self, path: str) -> None:
+        """Remove a file from memory."""
+        entry = self.files.pop(path)
+        if entry is not None:
+            self.index.delete(entry.slots)
+        if self._graph is not None:
+            self._graph.remove(path)
+
+    def graph(self, connection: sqlite3.Connection) -> FileGraph:
+        """The link graph; read at first need."""
+        if self._graph is None:
+            self._graph = FileGraph()
+            grouped: dict[str, list[Any]] = {}
+            for link in load_links(connection):
+                grouped.setdefault(link.source_path, []).append(link)
+            for path, links in grouped.items():
+                self._graph.upsert(path, links)
+        return self._graph
+
+    def _take_foreign(self, connection: sqlite3.Connection, path: str) -> None:
+        self.forget(path)
+        row = connection.execute(
+            "SELECT id, path, first_slot, chunk_count, name, description, front_matter, tags "
+            "FROM files WHERE path = ?",
+            (path,),
+        ).fetchone()
+        if row is None:
+            return
+        entry = FileEntry(*row[:4])
+        name, description, extra, tags = row[4:]
+        fields = {**(json.loads(extra) if extra else {}), "name": name, "description": description}
+        self.files.put(entry, json.loads(tags) if tags else (), fields)
+        if self._graph is not None:
+            self._graph.upsert(path, load_links(connection, path))
+        self.index.add(
+            self._documents(
+                connection,
+                "slot BETWEEN ? AND ?",
+                (entry.first_slot, entry.first_slot + entry.chunk_count - 1),
+            )
+        )
+
+    def _take_foreign_segments(self, connection: sqlite3.Connection) -> None:
+        before = self.index.segments
+        segments = self.segments.load(connection, self.files)
+        if len(segments) == len(before) and all(
+            a is b for a, b in zip(segments, before, strict=True)
+        ):
+            return
+        first = sealed_slot(connection)
+        newer = [d for d in self.index.tail.live_documents() if d.slot >= first]
+        self.index.settle(segments)
+        self.index.add(newer)
+
+    def _documents(
+        self, connection: sqlite3.Connection, where: str, parameters: Sequence[int]
+    ) -> list[Document]:
+        """Searchable chunks as documents, their terms counted from the stored text."""
+        rows = connection.execute(
+            "SELECT slot, file_id, headings, text, path, name, description, tags "  # noqa: S608
+            f"FROM chunks JOIN files ON files.id = file_id WHERE searchable AND {where} "
+            "ORDER BY slot",
+            parameters,
+        )
+        documents: list[Document] = []
+        words: FileWords | None = None
+        current = -1
+        for slot, file_id, headings, text, path, name, description, tags in rows:
+            first = file_id != current
+            if first or words is None:
+                current = file_id
+                tag_list = json.loads(tags) if tags else ()
+                words = self._text.file_words(path, name, description, tag_list)
+            body = self._text.count(unpack_text(text))
+            chunk = self._text.chunk_words(
+                body, json.loads(headings) if headings else (), words, first
+            )
+            documents.append(Document.of(slot, file_id, chunk.counts, chunk.length))
+        return documents
+
+
+def front_matter_of(node: FileNode) -> dict[str, Any]:
+    """A file's whole front matter, as filters compare it."""
+    front = node.front_matter
+    return {**front.extra, "name": front.name, "description": front.description}
+
+
+def filter_contents(
+    connection: sqlite3.Connection, where: SearchFilter
+) -> Mapping[int, tuple[Collection[str], Mapping[str, Any]]]:
+    """Tags and front matter by file number, as far as the filter needs them."""
+    tags: dict[int, list[str]] = {}
+    for tag, file_id in connection.execute("SELECT tag, file_id FROM tags"):
+        tags.setdefault(file_id, []).append(tag)
+    fields = dict(front_matter_rows(connection)) if where.fields else {}
+    return {i: (tags.get(i, ()), fields.get(i, {})) for i in tags.keys() | fields.keys()}
+
+
+def latest_revision(connection: sqlite3.Connection) -> int:
+    """The number of the last committed change."""
+    row = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'changes'").fetchone()
+    return 0 if row is None else int(row[0])
+
+
+def sealed_slot(connection: sqlite3.Connection) -> int:
+    """Chunks in smaller slots are in the stored segments, newer ones are not."""
+    return read_number(connection, "sealed_slot")
+
+
+def read_number(connection: sqlite3.Connection, key: str) -> int:
+    """A counter of the ``meta`` table; 0 when it was never written."""
+    row = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+    return 0 if row is None else int(row[0])
+
+
+def write_number(connection: sqlite3.Connection, key: str, value: int) -> None:
+    """Set a counter of the ``meta`` table."""
+    connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))

@@ -1,0 +1,165 @@
+"""From a file's bytes to what the store keeps of it."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+from typing import Any, Final
+
+from agentscope_reme.chunking import chunker_for
+from agentscope_reme.files.documents import MarkdownDocument
+from agentscope_reme.files.text_encoding import indexable_text, without_surrogates
+from agentscope_reme.files.wikilinks import links_of_document
+from agentscope_reme.schema import FileChunk, FileNode, FrontMatter, chunk_id, content_hash
+from agentscope_reme.settings import Settings
+from agentscope_reme.store.base import IndexedFile
+from agentscope_reme.store.filters import TAGS_PER_FILE, normalise_tags, plain_value
+
+TAG_KEYS: Final = ("memory_tags", "tags")
+"""Front matter keys whose lists are a file's tags; the first ones count first."""
+
+_RULES: Final = "files-1"
+"""Raised with every change of what a file's chunks, links or tags are."""
+_MARKDOWN: Final = frozenset({".md", ".markdown"})
+_TEXT: Final = _MARKDOWN | {
+    ".txt", ".log", ".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".yaml", ".yml",
+}  # fmt: skip
+_LAYERS: Final = frozenset({"daily", "digest", "resource", "memory"})
+_DIALOG: Final = ("session", "dialog")
+_MARKS: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
+_LOOKED_AT_BYTES: Final = 8192
+_NULS_IN_TEXT: Final = 0.01
+
+
+class FileIndexer:
+    """Cuts files into chunks and reads their front matter, tags and links. Thread-safe.
+
+    Args:
+        settings: chunk size, and the size above which files are not read.
+    """
+
+    def __init__(self, settings: Settings | None = None) -> None:
+        self._settings: Final = settings or Settings()
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes whenever the same file would be cut differently."""
+        return index_fingerprint(self._settings)
+
+    def indexable(self, path: str) -> bool:
+        """Whether a normalised path belongs into the index.
+
+        Text files below ``daily/ digest/ resource/ memory/``, logs below ``session/dialog/`` and
+        Markdown at the root do; hidden and internal files never.
+        """
+        place = PurePosixPath(path)
+        suffix = place.suffix.casefold()
+        if any(part.startswith(".") for part in place.parts):
+            return False
+        if len(place.parts) == 1:
+            return suffix in _MARKDOWN
+        if place.parts[:2] == _DIALOG:
+            return suffix == ".jsonl"
+        return place.parts[0] in _LAYERS and suffix in _TEXT
+
+    def index(self, path: str, data: bytes, *, mtime_ns: int) -> IndexedFile:
+        """Everything the store keeps of a file.
+
+        Files that are binary or too large get a node without chunks. Nothing in the bytes makes
+        this fail: what cannot be decoded stands as U+FFFD, and broken front matter is searched as
+        text, with `FileNode.front_matter_error` set.
+
+        Args:
+            path: the normalised workspace path.
+            data: the whole file.
+            mtime_ns: its modification time, in nanoseconds.
+        """
+        node = FileNode(
+            path=path, st_mtime_ns=mtime_ns, size=len(data), content_hash=content_hash(data)
+        )
+        if len(data) > self._settings.max_indexed_file_bytes or _is_binary(data):
+            return IndexedFile(node, ())
+        text = indexable_text(data)
+        if PurePosixPath(path).suffix.casefold() in _MARKDOWN:
+            return self._markdown(node, text)
+        chunks = tuple(self._chunks(path, text))
+        return IndexedFile(node.model_copy(update={"chunk_ids": _ids(chunks)}), chunks)
+
+    def _markdown(self, node: FileNode, text: str) -> IndexedFile:
+        document = MarkdownDocument.parse(text)
+        values = document.front_matter
+        front_matter = _front_matter(values)
+        chunks = tuple(self._chunks(node.path, text))
+        if not chunks:
+            chunks = _stand_in(node.path, front_matter, document.body_start_line - 1)
+        update = {
+            "links": tuple(links_of_document(document, node.path)),
+            "chunk_ids": _ids(chunks),
+            "front_matter": front_matter,
+            "front_matter_error": document.front_matter_error,
+            "tags": _tags(values),
+        }
+        return IndexedFile(node.model_copy(update=update), chunks)
+
+    def _chunks(self, path: str, text: str) -> list[FileChunk]:
+        return chunker_for(path, self._settings.chunk_byte_size).chunk(path, text)
+
+
+def index_fingerprint(settings: Settings) -> str:
+    """Names the rules and settings that shape chunks."""
+    return f"{_RULES} {settings.chunk_byte_size} {settings.max_indexed_file_bytes}"
+
+
+def _ids(chunks: tuple[FileChunk, ...]) -> tuple[str, ...]:
+    return tuple(chunk.id for chunk in chunks)
+
+
+def _is_binary(data: bytes) -> bool:
+    head = data[:_LOOKED_AT_BYTES]
+    if head.startswith(_MARKS):
+        return False
+    return head.count(0) > len(head) * _NULS_IN_TEXT
+
+
+def _front_matter(values: Mapping[str, Any]) -> FrontMatter:
+    plain = {str(key): _storable(plain_value(value)) for key, value in values.items()}
+    named = {key: _as_text(plain.pop(key, None)) for key in ("name", "description")}
+    return FrontMatter(**{**plain, **named})
+
+
+def _as_text(value: Any) -> str:
+    return "" if value is None else without_surrogates(str(value)).strip()
+
+
+def _storable(value: Any) -> Any:
+    if isinstance(value, str):
+        return without_surrogates(value)
+    if isinstance(value, list):
+        return [_storable(item) for item in value]
+    if isinstance(value, dict):
+        return {without_surrogates(key): _storable(item) for key, item in value.items()}
+    return value
+
+
+def _tags(values: Mapping[str, Any]) -> tuple[str, ...]:
+    lists = [values.get(key) for key in TAG_KEYS]
+    tags = [tag for found in lists if isinstance(found, list) for tag in found]
+    return tuple(without_surrogates(tag) for tag in normalise_tags(tags)[:TAGS_PER_FILE])
+
+
+def _stand_in(path: str, front: FrontMatter, end_line: int) -> tuple[FileChunk, ...]:
+    """The chunk by which a file without a body is found: its name and description."""
+    text = "\n".join(part for part in (front.name, front.description) if part)
+    if not text:
+        return ()
+    return (
+        FileChunk(
+            id=chunk_id(path, (), text, 0),
+            path=path,
+            start_line=1,
+            end_line=max(end_line, 1),
+            text=text,
+            metadata={"rendered": True, "front_matter": True},
+        ),
+    )

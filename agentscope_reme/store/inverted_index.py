@@ -1,0 +1,282 @@
+"""BM25 over inverted lists: what `BM25Index` and the file store both stand on.
+
+Every query scores all of its terms' lists exhaustively (Robertson and Zaragoza 2009, "The
+Probabilistic Relevance Framework"); in numpy that beats pruning with upper bounds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import numpy as np
+
+from agentscope_reme.store.passage_context import PassageContext
+from agentscope_reme.store.postings import (
+    LARGEST_SEGMENT,
+    Bools,
+    Document,
+    Floats,
+    Found,
+    Ints,
+    Part,
+    Segment,
+    Tail,
+    build_segment,
+    merge_segments,
+)
+
+LARGEST_TAIL: Final = 2000
+"""Documents kept in dictionaries before they become a segment."""
+_GROWTH: Final = 3
+"""A segment is merged into its elder once it has a third of its documents."""
+_FEW_CANDIDATES: Final = 512
+
+
+class InvertedIndex:
+    """Inverted lists with lazy deletion. Not thread-safe: its owner holds a lock.
+
+    Args:
+        k1: how soon repeating a term stops paying.
+        b: how much long documents are held back, 0 to 1.
+        context: lets a document profit from its neighbours; not at all when ``None``.
+    """
+
+    def __init__(
+        self, k1: float = 1.5, b: float = 0.75, context: PassageContext | None = None
+    ) -> None:
+        self.k1: Final = k1
+        self.b: Final = b
+        self.context: Final = context
+        self.segments: list[Segment] = []
+        self.tail = Tail()
+        self.live = 0
+        self.total_length = 0
+        self._scores: Floats = np.zeros(0, np.float32)
+        self._norms: list[Floats] | None = None
+        self._owners: Ints | None = None
+        self._slots: Ints | None = None
+
+    def add(self, documents: Sequence[Document]) -> None:
+        """Append documents in ascending slots, all larger than those present.
+
+        Documents go to the tail; call `seal` when it is full.
+        """
+        self.tail.add(documents)
+        self.live += len(documents)
+        self.total_length += sum(d.length for d in documents)
+        self._changed()
+
+    def adopt(self, segments: Iterable[Segment]) -> None:
+        """Replace all segments; the tail stays. Used when stored ones are loaded or merged."""
+        self.segments = list(segments)
+        self.live = sum(part.live for part in self._parts)
+        self.total_length = sum(int(part.lengths[part.alive].sum()) for part in self._parts)
+        self._changed()
+
+    def delete(self, slots: Sequence[int]) -> None:
+        """Mark documents as deleted; unknown slots are ignored."""
+        wanted = np.array(sorted(slots), np.int64)
+        for part in self._parts:
+            if not len(part) or not len(wanted):
+                continue
+            low, high = np.searchsorted(wanted, (part.slots[0], part.slots[-1] + 1))
+            if low < high:
+                count, length = part.delete(wanted[low:high])
+                self.live -= count
+                self.total_length -= length
+        self._changed()
+
+    def sealed(self) -> list[Segment]:
+        """The segments there would be with the tail inverted and small segments merged.
+
+        Nothing changes yet; hand the result to `settle` once it is stored.
+        """
+        segments = [segment for segment in self.segments if segment.live]
+        documents = self.tail.live_documents()
+        for start in range(0, len(documents), LARGEST_SEGMENT):
+            segments.append(build_segment(documents[start : start + LARGEST_SEGMENT]))
+            segments = _merge_small(segments)
+        return segments
+
+    def settle(self, segments: Sequence[Segment]) -> None:
+        """Take over the result of `sealed` and empty the tail."""
+        self.tail = Tail()
+        self.adopt(segments)
+
+    def compacted(self) -> list[Segment]:
+        """As `sealed`, with every deleted document dropped and segments as large as can be."""
+        segments = [segment for segment in self.sealed() if segment.live]
+        packed: list[Segment] = []
+        group: list[Segment] = []
+        for segment in segments:
+            if group and sum(s.live for s in group) + segment.live > LARGEST_SEGMENT:
+                packed.append(_packed(group))
+                group = []
+            group.append(segment)
+        return [*packed, _packed(group)] if group else packed
+
+    def search(
+        self, keys: Sequence[int], limit: int, allowed: Bools | None = None
+    ) -> list[tuple[float, int, int]]:
+        """The best documents as ``(score, owner, slot)``, in no order.
+
+        All documents tied with the last of the best are returned, so that the caller's own order
+        decides between them.
+
+        Args:
+            keys: distinct term keys.
+            limit: how many documents are wanted.
+            allowed: by owner number, whether its documents may be answered.
+        """
+        if limit < 1 or not keys or not self.live:
+            return []
+        parts = [part for part in self._parts if part.live]
+        wanted = np.array(keys, np.int64)
+        lists = [part.find(wanted) for part in parts]
+        weights = self._weights(parts, lists)
+        scores = self._cleared(sum(map(len, parts)))
+        self._accumulate(parts, lists, weights, scores)
+        owners = self._owner_numbers(parts)
+        if allowed is not None:
+            scores *= allowed[owners]
+        pool = limit if self.context is None else max(limit, self.context.pool)
+        best = _best(scores, pool, _sample(parts, lists, weights, pool))
+        values = scores[best]
+        if self.context is not None and len(best):
+            values = self.context.rescored(best, scores, owners)
+            best, values = _top(best, values, limit)
+        slots = self._slot_numbers(parts)[best]
+        return list(zip(values.tolist(), owners[best].tolist(), slots.tolist(), strict=True))
+
+    @property
+    def _parts(self) -> list[Part]:
+        return [*self.segments, self.tail]
+
+    def _weights(self, parts: list[Part], lists: list[list[Found]]) -> list[tuple[int, float]]:
+        """``(term number, idf · (k1 + 1))`` of the terms that occur, commonest first."""
+        weights: list[tuple[int, int]] = []
+        for term in range(len(lists[0])):
+            frequency = sum(
+                p.frequency(found[term][0]) for p, found in zip(parts, lists, strict=True)
+            )
+            if frequency:
+                weights.append((frequency, term))
+        weights.sort(key=lambda pair: (-pair[0], pair[1]))
+        scale = self.k1 + 1
+        return [
+            (term, scale * math.log1p((self.live - df + 0.5) / (df + 0.5))) for df, term in weights
+        ]
+
+    def _accumulate(
+        self,
+        parts: list[Part],
+        lists: list[list[Found]],
+        weights: list[tuple[int, float]],
+        scores: Floats,
+    ) -> None:
+        start = 0
+        for part, found, norms in zip(parts, lists, self._length_norms(parts), strict=True):
+            view = scores[start : start + len(part)]
+            start += len(part)
+            for term, weight in weights:
+                docs, counts = found[term]
+                if not len(docs):
+                    continue
+                tf = counts.astype(np.float32)
+                gain = norms.take(docs)
+                gain += tf
+                np.divide(tf, gain, out=gain)
+                gain *= np.float32(weight)
+                gain += view.take(docs)
+                view[docs] = gain
+
+    def _length_norms(self, parts: list[Part]) -> list[Floats]:
+        """``k1 · (1 - b + b · length / average)`` per document; infinite for deleted ones."""
+        if self._norms is None:
+            average = max(self.total_length, 1) / self.live
+            self._norms = []
+            for part in parts:
+                norms = part.lengths.astype(np.float32)
+                norms *= np.float32(self.k1 * self.b / average)
+                norms += np.float32(self.k1 * (1 - self.b))
+                norms[~part.alive] = np.inf
+                self._norms.append(norms)
+        return self._norms
+
+    def _cleared(self, size: int) -> Floats:
+        if len(self._scores) != size:
+            self._scores = np.zeros(size, np.float32)
+        else:
+            self._scores.fill(0)
+        return self._scores
+
+    def _owner_numbers(self, parts: list[Part]) -> Ints:
+        if self._owners is None:
+            self._owners = np.concatenate([part.owners for part in parts])
+        return self._owners
+
+    def _slot_numbers(self, parts: list[Part]) -> Ints:
+        if self._slots is None:
+            self._slots = np.concatenate([part.slots for part in parts])
+        return self._slots
+
+    def _changed(self) -> None:
+        self._norms = self._owners = self._slots = None
+
+
+def _sample(
+    parts: list[Part], lists: list[list[Found]], weights: list[tuple[int, float]], limit: int
+) -> Ints:
+    """Documents of the rarest term with enough of them: their best bound the answer from below."""
+    for term, _weight in reversed(weights):
+        if sum(len(found[term][0]) for found in lists) >= limit:
+            start, docs = 0, []
+            for part, found in zip(parts, lists, strict=True):
+                docs.append(found[term][0] + start)
+                start += len(part)
+            return np.concatenate(docs)
+    return np.empty(0, np.int64)
+
+
+def _best(scores: Floats, limit: int, sample: Ints) -> Ints:
+    """Ascending numbers of the `limit` best positive scores, and of all tied with the last."""
+    floor = np.float32(0)
+    if len(sample) >= limit:
+        floor = _nth_best(scores[sample], limit)
+    candidates = np.flatnonzero(scores >= floor if floor > 0 else scores > 0)
+    if len(candidates) <= limit:
+        return candidates
+    values = scores[candidates]
+    return candidates[values >= _nth_best(values, limit)]
+
+
+def _top(numbers: Ints, values: Floats, limit: int) -> tuple[Ints, Floats]:
+    """The `limit` best of these and all tied with the last."""
+    if len(values) <= limit:
+        return numbers, values
+    kept = values >= _nth_best(values, limit)
+    return numbers[kept], values[kept]
+
+
+def _nth_best(values: Floats, n: int) -> np.float32:
+    if len(values) > _FEW_CANDIDATES:
+        # Partitioning the negated values is far quicker when most of them are equal.
+        return np.float32(-np.partition(-values, n - 1)[n - 1])
+    return np.float32(np.sort(values)[-n])
+
+
+def _merge_small(segments: list[Segment]) -> list[Segment]:
+    while len(segments) > 1:
+        elder, younger = segments[-2:]
+        if elder.live >= _GROWTH * younger.live or elder.live + younger.live > LARGEST_SEGMENT:
+            break
+        segments = [*segments[:-2], merge_segments((elder, younger))]
+    return segments
+
+
+def _packed(group: list[Segment]) -> Segment:
+    if len(group) == 1 and not group[0].dead:
+        return group[0]
+    return merge_segments(group)

@@ -1,0 +1,291 @@
+"""The store of one workspace: SQLite for keeping, numpy for searching."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, TypeVar
+
+from agentscope_reme.schema import FileChunk, FileLink, FileNode, SearchHit
+from agentscope_reme.settings import Settings
+from agentscope_reme.store.base import (
+    BaseFileStore,
+    FileStamp,
+    IndexedFile,
+    SearchFilter,
+    StoreStats,
+)
+from agentscope_reme.store.filters import check_filter
+from agentscope_reme.store.graph import Direction, FileGraph, Traversal
+from agentscope_reme.store.index_session import IndexSession
+from agentscope_reme.store.index_state import (
+    filter_contents,
+    latest_revision,
+    read_number,
+    write_number,
+)
+from agentscope_reme.store.indexed_text import IndexedText
+from agentscope_reme.store.indexer import index_fingerprint
+from agentscope_reme.store.inverted_index import LARGEST_TAIL
+from agentscope_reme.store.postings import Bools
+from agentscope_reme.store.stored_files import (
+    FileEntry,
+    PreparedFile,
+    delete_file,
+    insert_file,
+    load_chunks,
+    load_hits,
+    load_nodes,
+)
+from agentscope_reme.store.stored_vectors import count_vectors
+from agentscope_reme.store.term_keys import term_key
+from agentscope_reme.store.tokenizers import MemoryTokenizer
+from agentscope_reme.workspace import Workspace
+
+T = TypeVar("T")
+_KEPT_CHANGES: Final = 10_000
+"""Readers further behind load everything anew."""
+
+
+class LocalFileStore(BaseFileStore):
+    """Everything in ``metadata/index-<generation>.db``, and the inverted lists in memory.
+
+    Several processes may use one workspace: each call first looks whether another one committed
+    (two cheap questions to SQLite) and applies what is new. Writers are one at a time.
+
+    Args:
+        workspace: whose files are indexed.
+        settings: chunk size and limits; a change of what shapes the index rebuilds it.
+        tokenizer: default `MemoryTokenizer`; pass one with a user dictionary here.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        *,
+        settings: Settings | None = None,
+        tokenizer: MemoryTokenizer | None = None,
+    ) -> None:
+        self._tokenizer = tokenizer or MemoryTokenizer()
+        fingerprint = f"{index_fingerprint(settings or Settings())} {self._tokenizer.fingerprint}"
+        self._text = IndexedText(self._tokenizer)
+        self._session = IndexSession(workspace, fingerprint, self._text)
+
+    def open(self) -> None:
+        """Load or create the index.
+
+        Raises:
+            StorageFailed: the folder cannot be written, or another process blocks it.
+        """
+        self._session.open()
+
+    def close(self) -> None:
+        """Release files; the store can be opened again."""
+        self._session.close()
+
+    def apply(self, upserts: Sequence[IndexedFile], deletes: Sequence[str] = ()) -> None:
+        """Replace the given files and forget the deleted paths, all or nothing.
+
+        Raises:
+            StorageFailed: nothing was changed.
+        """
+        latest = {file.node.path: file for file in upserts}
+        prepared = [
+            PreparedFile(f.node, f.chunks, self._text.words(f.node, f.chunks))
+            for f in latest.values()
+        ]
+        gone = [path for path in dict.fromkeys(deletes) if path not in latest]
+        self._run(lambda: self._apply(prepared, gone))
+
+    def refresh(self) -> None:
+        """Catch up with other processes."""
+        self._run(lambda: None)
+
+    def clear(self) -> None:
+        """Start an empty generation; vectors stay, by text."""
+
+        def start_over() -> None:
+            self._session.database.replace()
+            self._session.load()
+
+        self._run(start_over)
+
+    def node(self, path: str) -> FileNode | None:
+        """The indexed file at `path`."""
+        found = self._run(lambda: load_nodes(self._connection, "WHERE path = ?", (path,)))
+        return found[0] if found else None
+
+    def nodes(self, prefix: str = "") -> list[FileNode]:
+        """Indexed files whose path starts with `prefix`, sorted by path."""
+        where = "WHERE SUBSTR(path, 1, ?) = ?"
+        return self._run(lambda: load_nodes(self._connection, where, (len(prefix), prefix)))
+
+    def chunks(self, path: str) -> list[FileChunk]:
+        """The chunks of one file, in file order."""
+
+        def read() -> list[FileChunk]:
+            entry = self._session.state.files.get(path)
+            return load_chunks(self._connection, entry) if entry else []
+
+        return self._run(read)
+
+    def stamps(self) -> dict[str, FileStamp]:
+        """The stamp of every indexed file."""
+        query = "SELECT path, mtime_ns, size, content_hash FROM files"
+        rows = self._run(lambda: self._connection.execute(query).fetchall())
+        return {row[0]: FileStamp(*row[1:]) for row in rows}
+
+    def keyword_search(
+        self, query: str, *, limit: int, where: SearchFilter | None = None
+    ) -> list[SearchHit]:
+        """BM25 over the indexed text, best first; ties by path and position."""
+        keys = [term_key(term) for term in self._tokenizer.query_terms(query)]
+
+        def search() -> list[SearchHit]:
+            found = self._session.state.index.search(keys, limit, self._allowed(where))
+            return self._hits(found, limit, "keyword")
+
+        return self._run(search)
+
+    def vector_search(
+        self, vector: Sequence[float], *, limit: int, where: SearchFilter | None = None
+    ) -> list[SearchHit]:
+        """Cosine similarity over the stored vectors, best first."""
+
+        def search() -> list[SearchHit]:
+            allowed = self._allowed(where)
+            found = self._session.vectors.search(self._connection, vector, limit, allowed)
+            return self._hits(found, limit, "vector")
+
+        return self._run(search)
+
+    def outlinks(self, path: str) -> list[FileLink]:
+        """Links written in `path`, in order."""
+        return self._run(lambda: self._graph.outlinks(path))
+
+    def inlinks(self, path: str) -> list[FileLink]:
+        """Links to `path` from other files, sorted by source path."""
+        return self._run(lambda: self._graph.inlinks(path))
+
+    def traverse(self, path: str, depth: int = 1, direction: Direction = "both") -> Traversal:
+        """What can be reached from `path`; see `FileGraph.traverse`."""
+        return self._run(lambda: self._graph.traverse(path, depth, direction))
+
+    def tags(self) -> dict[str, int]:
+        """Every tag and how many files carry it, sorted by tag."""
+        query = "SELECT tag, COUNT(*) FROM tags GROUP BY tag ORDER BY tag"
+        return self._run(lambda: dict(self._connection.execute(query).fetchall()))
+
+    def missing_vectors(self, space_id: str, limit: int) -> list[tuple[str, str]]:
+        """Texts without a vector in this space, as ``(text hash, text)``."""
+        return self._run(lambda: self._session.vectors.missing(self._connection, space_id, limit))
+
+    def put_vectors(self, space_id: str, vectors: Mapping[str, Sequence[float]]) -> None:
+        """Store vectors by text hash. A new `space_id` drops those of the old one.
+
+        Raises:
+            BadInput: the vectors are not all of one width.
+        """
+
+        def put() -> None:
+            self._session.vectors.put(self._connection, space_id, vectors)
+            self._session.know_vectors()
+
+        self._run(lambda: self._session.write(put))
+
+    def optimize(self) -> None:
+        """Merge the inverted lists without deleted chunks, and give unused space back."""
+
+        def reclaim() -> None:
+            self._session.seal(compact=True)
+            self._session.write(self._prune)
+            self._connection.execute("PRAGMA incremental_vacuum").fetchall()
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+        self._run(reclaim)
+
+    def stats(self) -> StoreStats:
+        """Counts, for `status()`."""
+        return self._run(self._count)
+
+    def _run(self, work: Callable[[], T]) -> T:
+        return self._session.run(work)
+
+    @property
+    def _connection(self) -> sqlite3.Connection:
+        return self._session.database.connection
+
+    @property
+    def _graph(self) -> FileGraph:
+        return self._session.state.graph(self._connection)
+
+    def _apply(self, prepared: Sequence[PreparedFile], gone: Sequence[str]) -> None:
+        removed = [*gone, *(file.node.path for file in prepared)]
+        stored = self._session.write(lambda: self._store(prepared, removed))
+        self._session.state.publish(stored, removed)
+        self._session.state.revision = latest_revision(self._connection)
+        self._session.vectors.chunks_changed()
+        if len(self._session.state.index.tail) >= LARGEST_TAIL:
+            self._session.seal()
+
+    def _store(
+        self, prepared: Sequence[PreparedFile], removed: Sequence[str]
+    ) -> list[tuple[FileEntry, PreparedFile]]:
+        connection = self._connection
+        known = [entry for path in removed if (entry := self._session.state.files.get(path))]
+        for entry in known:
+            delete_file(connection, entry)
+        slot = read_number(connection, "next_slot")
+        stored: list[tuple[FileEntry, PreparedFile]] = []
+        for file in prepared:
+            stored.append((insert_file(connection, file, slot), file))
+            slot += len(file.chunks)
+        write_number(connection, "next_slot", slot)
+        written = {file.node.path for file in prepared}
+        changed = [(e.path, "delete") for e in known if e.path not in written]
+        connection.executemany(
+            "INSERT INTO changes (path, op) VALUES (?, ?)",
+            [*changed, *((path, "upsert") for path in sorted(written))],
+        )
+        return stored
+
+    def _prune(self) -> None:
+        self._connection.execute(
+            "DELETE FROM vectors WHERE text_hash NOT IN (SELECT text_hash FROM chunks)"
+        )
+        oldest = self._session.state.revision - _KEPT_CHANGES
+        self._connection.execute("DELETE FROM changes WHERE rev <= ?", (oldest,))
+
+    def _allowed(self, where: SearchFilter | None) -> Bools | None:
+        if where is not None:
+            check_filter(where)
+        return self._session.state.files.allowed(
+            where, lambda w: filter_contents(self._connection, w)
+        )
+
+    def _hits(
+        self, found: Sequence[tuple[float, int, int]], limit: int, branch: str
+    ) -> list[SearchHit]:
+        """Load the best; ties stand in the order of path and position, whatever happened before."""
+        path = self._session.state.files.path
+        ranked = sorted(((-score, path(owner), slot) for score, owner, slot in found))
+        scored = [(-score, slot) for score, _path, slot in ranked[: max(limit, 0)]]
+        return load_hits(self._connection, scored, branch)
+
+    def _count(self) -> StoreStats:
+        vectors, pending = count_vectors(self._connection)
+        links, tags, chunks = self._connection.execute(
+            "SELECT (SELECT COUNT(*) FROM links), (SELECT COUNT(DISTINCT tag) FROM tags), "
+            "(SELECT COUNT(*) FROM chunks)"
+        ).fetchone()
+        return StoreStats(
+            files=len(self._session.state.files),
+            chunks=chunks,
+            links=links,
+            tags=tags,
+            vectors=vectors,
+            vectors_pending=pending,
+            revision=self._session.state.revision,
+            bytes_on_disk=self._session.database.bytes_on_disk(),
+            notices=tuple(self._session.database.notices),
+        )

@@ -1,0 +1,28 @@
+"""Which characters are written without spaces, as regular expression classes."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+HAN: Final = (
+    r"\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # 々 〇, A to J
+)
+UNSPACED: Final = (
+    r"\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\uff66-\uff9f"  # kana, but not ・
+    r"\uac00-\ud7af\u1100-\u11ff\u3130-\u318f"  # hangul: spaced, but particles stick to words
+    r"\u0e01-\u0e4e\u0e81-\u0ece\u1000-\u1049\u1050-\u109f\u1780-\u17d3"  # Thai Lao Burmese Khmer
+)
+_MARKS: Final = r"\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u064b-\u065f\u0900-\u0963\u0966-\u0dff"
+_LETTER: Final = rf"(?:[^\W{HAN}{UNSPACED}]|[{_MARKS}])"  # \w leaves combining marks out
+_JOINED: Final = r"(?:['’-]{0}+|\.\d+)*"
+
+HAN_RUN: Final = re.compile(f"[{HAN}]+")
+UNSPACED_RUN: Final = re.compile(f"[{UNSPACED}]+")
+WORD: Final = re.compile(f"{_LETTER}+" + _JOINED.replace("{0}", _LETTER))
+"""A word or an identifier: letters, digits and ``_``, joined by single hyphens or apostrophes, or
+by a dot before a digit (``v1.2``)."""
+ASCII_WORD: Final = re.compile(r"[A-Za-z0-9_]+(?:['-][A-Za-z0-9_]+|\.[0-9]+)*")
+"""`WORD` for ASCII text, several times faster."""
+IDENTIFIER_PART: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\dA-Za-z_]+")
+"""The pieces of an identifier: ``getUserName`` → get, User, Name; ``x86_64`` → x, 86, 64."""

@@ -1,0 +1,94 @@
+"""Segments of the inverted index as rows of the index database."""
+
+from __future__ import annotations
+
+import sqlite3
+import zlib
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import numpy as np
+
+from agentscope_reme.store.file_table import FileTable
+from agentscope_reme.store.index_schema import Foreign
+from agentscope_reme.store.postings import Segment
+
+_COLUMNS: Final = "checksum, slots, lengths, keys, offsets, docs, counts"
+
+
+class StoredSegments:
+    """Which segments are in the database, under which row."""
+
+    def __init__(self) -> None:
+        self._rows: dict[int, Segment] = {}
+
+    def save(
+        self, connection: sqlite3.Connection, segments: Sequence[Segment]
+    ) -> dict[int, Segment]:
+        """Make the rows those of `segments`; hand the result to `settle` after the commit."""
+        rows = {row: s for row, s in self._rows.items() if any(s is kept for kept in segments)}
+        gone = [(row,) for row in self._rows if row not in rows]
+        connection.executemany("DELETE FROM segments WHERE id = ?", gone)
+        present = {id(segment) for segment in rows.values()}
+        for segment in segments:
+            if id(segment) not in present:
+                rows[_insert(connection, segment)] = segment
+        return rows
+
+    def settle(self, rows: Mapping[int, Segment]) -> None:
+        """Know these rows."""
+        self._rows = dict(rows)
+
+    def load(self, connection: sqlite3.Connection, files: FileTable) -> list[Segment]:
+        """The stored segments in slot order; those already in memory are not read again.
+
+        Raises:
+            Foreign: a checksum does not fit.
+        """
+        ids = [row[0] for row in connection.execute("SELECT id FROM segments")]
+        self._rows = {
+            i: self._rows[i] if i in self._rows else _read(connection, i, files) for i in ids
+        }
+        return sorted(self._rows.values(), key=lambda segment: int(segment.slots[0]))
+
+
+def _insert(connection: sqlite3.Connection, segment: Segment) -> int:
+    blobs = [
+        segment.slots.astype("<i8").tobytes(),
+        segment.lengths.astype("<i4").tobytes(),
+        segment.keys.astype("<i8").tobytes(),
+        segment.offsets.astype("<i4").tobytes(),
+        segment.docs.astype("<u2").tobytes(),
+        zlib.compress(segment.counts.tobytes(), 1),  # nearly all of them are 1
+    ]
+    cursor = connection.execute(
+        f"INSERT INTO segments ({_COLUMNS}) VALUES (?,?,?,?,?,?,?)",  # noqa: S608
+        (_checksum(blobs), *blobs),
+    )
+    return int(cursor.lastrowid or 0)
+
+
+def _read(connection: sqlite3.Connection, row_id: int, files: FileTable) -> Segment:
+    row = connection.execute(f"SELECT {_COLUMNS} FROM segments WHERE id = ?", (row_id,)).fetchone()  # noqa: S608
+    checksum, *blobs = row
+    if _checksum(blobs) != checksum:
+        raise Foreign(f"the checksum of segment {row_id} does not fit")
+    slots = np.frombuffer(blobs[0], "<i8")
+    segment = Segment(
+        slots=slots,
+        owners=files.owners_of(slots),
+        lengths=np.frombuffer(blobs[1], "<i4"),
+        keys=np.frombuffer(blobs[2], "<i8"),
+        offsets=np.frombuffer(blobs[3], "<i4"),
+        docs=np.frombuffer(blobs[4], "<u2"),
+        counts=np.frombuffer(zlib.decompress(blobs[5]), np.uint8),
+    )
+    segment.delete(slots[segment.owners < 0])
+    return segment
+
+
+def _checksum(blobs: Sequence[bytes]) -> int:
+    checksum = 0
+    for blob in blobs:
+        checksum = zlib.crc32(blob, checksum)
+    return checksum

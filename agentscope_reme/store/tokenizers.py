@@ -1,0 +1,226 @@
+"""Text to search terms, for every script, the same way at index and at query time.
+
+Han runs are cut into dictionary words (``cut_for_search``) plus character bigrams, other scripts
+without spaces into bigrams, everything else into case- and accent-folded words: prose is stemmed,
+identifiers are kept whole and in parts.
+"""
+
+from __future__ import annotations
+
+import threading
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from itertools import chain
+from pathlib import Path
+from typing import Final, Protocol
+
+from agentscope_reme.store.scripts import (
+    ASCII_WORD,
+    HAN_RUN,
+    IDENTIFIER_PART,
+    UNSPACED_RUN,
+    WORD,
+)
+from agentscope_reme.store.stop_words import QUERY_NOISE
+from agentscope_reme.store.term_keys import TermKeys, pair_keys, term_key
+
+_RULES: Final = "memory-1"
+"""Raised with every change of what a text's terms are."""
+_CACHED_WORDS: Final = 1 << 16
+_NEWLINE_KEY: Final = term_key("\n")
+_LONGEST_TERM: Final = 64
+"""Longer words (hashes, Base64) are cut: nobody types more, and a prefix is enough to match."""
+
+HanCutter = Callable[[str], Iterable[str]]
+
+
+class Tokenizer(Protocol):
+    """What an index needs: the terms of a text, and those of a query."""
+
+    def terms(self, text: str) -> list[str]:
+        """Every term of a text, repeated as often as it occurs."""
+
+    def query_terms(self, query: str) -> list[str]:
+        """The terms of a query worth looking up, each once, in order."""
+
+
+class MemoryTokenizer:
+    """The tokenizer of the store.
+
+    Args:
+        user_dictionary: a jieba dictionary file with the owner's own words (one per line:
+            ``word [frequency] [tag]``); Han text is then cut by jieba, which reads such files.
+    """
+
+    def __init__(self, user_dictionary: str | Path | None = None) -> None:
+        self._dictionary = None if user_dictionary is None else Path(user_dictionary)
+        self._cut_han: HanCutter | None = None
+        self._words = _WordKeys()
+        self._han_words = TermKeys()
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes whenever the same text would give other terms."""
+        if self._dictionary is None:
+            return _RULES
+        stat = self._dictionary.stat()
+        return f"{_RULES}+{stat.st_size}.{stat.st_mtime_ns}"
+
+    def terms(self, text: str) -> list[str]:
+        """Every term of a text, repeated as often as it occurs; order has no meaning."""
+        text = _composed(text)
+        found = list(chain.from_iterable(map(_word_terms, WORD.findall(text))))
+        for run in HAN_RUN.findall(text):
+            found += self._han_terms(run)
+        for run in UNSPACED_RUN.findall(text):
+            found += _unspaced_terms(run)
+        return found
+
+    def count_keys(self, text: str) -> Counter[int]:
+        """How often each `term_key` of `terms` occurs: the same by a quicker way."""
+        lookup = self._words.__getitem__
+        if text.isascii():
+            return Counter(chain.from_iterable(map(lookup, ASCII_WORD.findall(text))))
+        text = _composed(text)
+        keys = list(chain.from_iterable(map(lookup, WORD.findall(text))))
+        for run in UNSPACED_RUN.findall(text):
+            keys += map(term_key, _unspaced_terms(run))
+        han = "\n".join(HAN_RUN.findall(text))
+        if not han:
+            return Counter(keys)
+        han = unicodedata.normalize("NFKC", han)
+        keys += map(self._han_words.__getitem__, self._han_cutter()(han))
+        keys += pair_keys(han)
+        counts = Counter(keys)
+        counts.pop(_NEWLINE_KEY, None)
+        return counts
+
+    def query_terms(self, query: str) -> list[str]:
+        """The terms of a query, each once; stop and question words only for want of others."""
+        text = _composed(query)
+        strong: list[str] = []
+        weak: list[str] = []
+        for word in WORD.findall(text):
+            noise = _folded(word) in QUERY_NOISE and not _is_symbolic(word)
+            (weak if noise else strong).extend(_word_terms(word))
+        for run in HAN_RUN.findall(text):
+            for term in self._han_terms(run):
+                (weak if term in QUERY_NOISE else strong).append(term)
+        for run in UNSPACED_RUN.findall(text):
+            strong += _unspaced_terms(run)
+        return list(dict.fromkeys(strong or weak))
+
+    def _han_terms(self, run: str) -> list[str]:
+        run = unicodedata.normalize("NFKC", run)  # compatibility ideographs
+        return [*self._han_cutter()(run), *map(str.__add__, run, run[1:])]
+
+    def _han_cutter(self) -> HanCutter:
+        if self._cut_han is None:
+            self._cut_han = han_cutter(self._dictionary)
+        return self._cut_han
+
+
+def han_cutter(user_dictionary: Path | None = None) -> HanCutter:
+    """``cut_for_search`` of rjieba; of jieba when rjieba is missing or a dictionary is given.
+
+    Both give the same words. The import happens here, at the first Han text.
+    """
+    if user_dictionary is None:
+        try:
+            from rjieba import cut_for_search
+        except ImportError:
+            pass
+        else:
+            fast: HanCutter = cut_for_search
+            return fast
+    import jieba
+
+    segmenter = jieba.Tokenizer()
+    if user_dictionary is not None:
+        segmenter.load_userdict(str(user_dictionary))
+    cutter: HanCutter = segmenter.cut_for_search
+    return cutter
+
+
+class _WordKeys(dict[str, tuple[int, ...]]):
+    """The term keys of each spelling of a word, computed once; bounded."""
+
+    def __missing__(self, word: str) -> tuple[int, ...]:
+        if len(self) >= _CACHED_WORDS:
+            self.clear()
+        keys = tuple(map(term_key, _word_terms(word)))
+        self[word] = keys
+        return keys
+
+
+@lru_cache(maxsize=4096)
+def _word_terms(word: str) -> tuple[str, ...]:
+    plain = unicodedata.normalize("NFKC", word).replace("’", "'")
+    if plain[-2:] in ("'s", "'S"):
+        plain = plain[:-2]
+    whole = _folded(plain).replace("'", "").strip("_")[:_LONGEST_TERM]
+    if not whole:
+        return ()
+    if not _is_identifier(plain):
+        return (_stem(whole),)
+    parts = [_folded(part) for part in IDENTIFIER_PART.findall(plain)]
+    if len(parts) == 1:
+        return (whole,)
+    return tuple(dict.fromkeys([whole, *(_stem(part[:_LONGEST_TERM]) for part in parts)]))
+
+
+def _is_identifier(word: str) -> bool:
+    """Whether a word has an inner structure: digits, ``_``, ``-``, or camel case."""
+    letters = word.replace("'", "")
+    if not letters.isalpha():
+        return not all(unicodedata.category(c)[0] in "LM" for c in letters)
+    if letters.islower() or letters.isupper() or letters[1:].islower():
+        return False
+    return letters[:-1].isupper() is not True or letters[-1] != "s"  # "APIs" is a plural
+
+
+def _is_symbolic(word: str) -> bool:
+    """A lone capital letter other than "I" and "A" is a name: the languages C and R, vitamin D."""
+    return len(word) == 1 and word.isupper() and word not in "IA"
+
+
+def _folded(word: str) -> str:
+    folded = word.casefold()
+    if folded.isascii():
+        return folded
+    decomposed = unicodedata.normalize("NFD", folded)
+    bare = "".join(c for c in decomposed if not "\u0300" <= c <= "\u036f")
+    return unicodedata.normalize("NFC", bare)
+
+
+def _composed(text: str) -> str:
+    return text if unicodedata.is_normalized("NFC", text) else unicodedata.normalize("NFC", text)
+
+
+def _unspaced_terms(run: str) -> list[str]:
+    run = unicodedata.normalize("NFKC", run)  # half-width kana, conjoining jamo
+    return list(map(str.__add__, run, run[1:])) if len(run) > 1 else [run]
+
+
+class _Stemmer(threading.local):
+    """Snowball keeps the word it works on in itself, so every thread has its own."""
+
+    def __init__(self) -> None:
+        import snowballstemmer
+
+        self.stem: Callable[[str], str] = snowballstemmer.stemmer("english").stemWord
+
+
+_stemmer: _Stemmer | None = None
+
+
+def _stem(word: str) -> str:
+    """The Snowball (Porter 2) stem of an English word; anything else is returned as it is."""
+    if len(word) < 3 or not (word.isascii() and word.isalpha()):
+        return word
+    global _stemmer
+    if _stemmer is None:
+        _stemmer = _Stemmer()
+    return _stemmer.stem(word)

@@ -1,0 +1,244 @@
+"""What every file operation starts from: checked paths, rights, and compare-and-set rewriting."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, datetime
+from pathlib import Path
+from typing import Final
+
+from agentscope_reme.clock import Clock
+from agentscope_reme.errors import BadInput, BadPath, Conflict, NotFound
+from agentscope_reme.files.documents import MarkdownDocument
+from agentscope_reme.files.views import FileView, ViewChange
+from agentscope_reme.results import ChangeResult
+from agentscope_reme.schema import content_hash
+from agentscope_reme.settings import Settings
+from agentscope_reme.store.base import BaseFileStore
+from agentscope_reme.tools.scope import Scope
+from agentscope_reme.workspace import PERMANENT_FOLDERS, Workspace
+
+CARD_KEYS: Final = ("session_id", "source_conversation")
+"""Front matter that ties a card to its evidence."""
+
+_ATTEMPTS: Final = 4
+_LINE_ANCHOR: Final = re.compile(r"(.+)#L(\d+)(?:-L?(\d+))?$")
+_IN_LINKS: Final = re.compile(r"[\[\]#]")
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One actor's way to the files: the view, its rights, and the limits in force."""
+
+    view: FileView
+    store: BaseFileStore
+    scope: Scope
+    settings: Settings
+    clock: Clock
+    workspace: Workspace
+
+    @property
+    def answer_bytes(self) -> int:
+        """The most UTF-8 bytes one answer may have."""
+        return self.settings.tool_answer_bytes
+
+    def readable(self, path: str) -> str:
+        """The normalised path, when this actor may read it.
+
+        Raises:
+            BadPath: it is malformed, unsafe or out of scope.
+        """
+        clean = self._clean(path)
+        for spelling in self._spellings(clean):
+            self.scope.check_read(spelling)
+        return clean
+
+    def writable(self, path: str) -> str:
+        """The normalised path, when this actor may change what stands there.
+
+        Raises:
+            BadPath: it is malformed, unsafe, permanent, out of scope or another session's card.
+        """
+        clean = self._clean(path)
+        if clean.casefold() in PERMANENT_FOLDERS:
+            raise BadPath(
+                path, f"`{clean}/` is part of the workspace", "Name something inside it instead."
+            )
+        for spelling in self._spellings(clean):
+            self.scope.check_write(spelling)
+        self._refuse_foreign_card(clean)
+        return clean
+
+    def new_place(self, path: str) -> str:
+        """`writable`, for a path that may not exist yet: links must be able to name it."""
+        clean = self.writable(path)
+        found = _IN_LINKS.search(clean)
+        if found and not self.view.exists(clean):
+            raise BadPath(
+                path, f"a wikilink cannot name a path with {found[0]!r}", "Choose another name."
+            )
+        return clean
+
+    def read(self, path: str) -> bytes:
+        """The bytes of a file.
+
+        Raises:
+            NotFound: no such file; similar paths are named.
+        """
+        if self.view.exists(path):
+            return self.view.read(path)
+        raise self.missing(path)
+
+    def missing(self, path: str) -> NotFound:
+        """The error for a path that does not exist, naming what may have been meant."""
+        inside = self.view.paths(path)
+        if inside:
+            return NotFound(path, "this is a folder", "Use `list` to see the files inside.")
+        name = path.rsplit("/", 1)[-1].removesuffix(".md").casefold()
+        close = [
+            known
+            for known in self.view.paths()
+            if known.rsplit("/", 1)[-1].removesuffix(".md").casefold() == name
+        ]
+        remedy = "Use `list` or `search` to find it."
+        if close:
+            remedy = f"Did you mean {', '.join(repr(known) for known in close[:3])}?"
+        return NotFound(path, "no such file", remedy)
+
+    def rewrite(self, path: str, change: Callable[[bytes], bytes | None]) -> ViewChange | None:
+        """Replace a file by a function of what it says now.
+
+        When somebody else writes in between, the function is applied to their version.
+
+        Args:
+            path: a normalised path that exists.
+            change: bytes now to bytes wanted; ``None`` means nothing to do.
+
+        Raises:
+            Conflict: others kept writing.
+        """
+        for attempt in range(_ATTEMPTS):
+            before = self.read(path)
+            wanted = change(before)
+            if wanted is None:
+                return None
+            try:
+                return self.view.write(path, wanted, expected=content_hash(before))
+            except Conflict:
+                if attempt == _ATTEMPTS - 1:
+                    raise
+        return None
+
+    def day(self, given: str | None) -> str:
+        """The day meant by a date argument: the scope's own, the given one, or today.
+
+        Raises:
+            BadInput: it is not a ``YYYY-MM-DD`` date.
+        """
+        if not given:
+            return self.scope.day or self.clock.today().isoformat()
+        text = str(given).strip()
+        try:
+            known = re.fullmatch(r"\d{4}-\d{2}-\d{2}", text) and date.fromisoformat(text)
+        except ValueError:
+            known = None
+        if not known:
+            raise BadInput(given, "not a date", "Use YYYY-MM-DD, such as '2026-06-20'.")
+        return text
+
+    def session_of(self, path: str) -> str | None:
+        """Whose card a file is, by its front matter; ``None`` when it says nothing."""
+        if not is_markdown(path):
+            return None
+        owner = MarkdownDocument.parse(self.view.read(path)).front_matter.get("session_id")
+        return None if owner in (None, "") else str(owner)
+
+    def stamp(self, seconds: float) -> str:
+        """A file time as ISO 8601 in the workspace zone."""
+        moment = datetime.fromtimestamp(seconds, self.clock.zone)
+        return moment.isoformat(timespec="seconds")
+
+    def _clean(self, path: str) -> str:
+        if isinstance(path, str):
+            _refuse_link_spelling(path.strip())
+        return self.workspace.normalise(path)
+
+    def _spellings(self, clean: str) -> set[str]:
+        """The path as given and as it is behind symlinks: rights must cover both.
+
+        Raises:
+            BadPath: a symlink leads out of the workspace or into the library's own folders.
+        """
+        place = Path(os.path.realpath(self.workspace.locate_normalised(clean)))
+        real = self.workspace.relative(place) or clean
+        return {clean, self.workspace.normalise(real)}
+
+    def _refuse_foreign_card(self, path: str) -> None:
+        """In a run tied to one session, cards of other sessions are evidence, not workspace."""
+        if not self.scope.is_card or path == self.scope.card or not self.view.exists(path):
+            return
+        if self.session_of(path) != self.scope.session_id:
+            raise BadPath(
+                path,
+                f"this file does not belong to session {self.scope.session_id!r}",
+                "Change only that session's own card.",
+            )
+
+
+def whole_number(value: object, what: str) -> int:
+    """A count or a line number as it must be.
+
+    Raises:
+        BadInput: it is not a whole number.
+    """
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    raise BadInput(value, f"`{what}` must be a whole number", "Pass a number such as 10.")
+
+
+def plain_text(value: object, what: str) -> str:
+    """A text argument as it must be.
+
+    Raises:
+        BadInput: it is not text.
+    """
+    if isinstance(value, str):
+        return value
+    raise BadInput(value, f"`{what}` must be text", "Pass a string.")
+
+
+def is_markdown(path: str) -> bool:
+    """Whether front matter applies to a path."""
+    return path.lower().endswith(".md")
+
+
+def change_result(path: str, change: ViewChange, answer: str, *, replaced: int = 0) -> ChangeResult:
+    """A result for a change that was made; the answer says when the index has to catch up."""
+    late = "" if change.indexed else "\nSaved; search will show it after the next index run."
+    return ChangeResult(
+        answer=answer + late,
+        path=path,
+        change_id=change.change_id,
+        content_hash=change.content_hash,
+        created=change.created,
+        replaced=replaced,
+        inbound=list(change.inbound),
+        touched=list(change.touched),
+        indexed=change.indexed,
+    )
+
+
+def _refuse_link_spelling(path: str) -> None:
+    if path.startswith(("[[", "![[")):
+        raise BadPath(path, "this is a wikilink", "Pass the path inside the brackets.")
+    anchor = _LINE_ANCHOR.match(path)
+    if anchor:
+        lines = f"start_line={anchor[2]} and end_line={anchor[3] or anchor[2]}"
+        raise BadPath(
+            path,
+            "a line anchor is not part of a path",
+            f"Use path={anchor[1]!r} with {lines}.",
+        )

@@ -1,0 +1,237 @@
+"""Brings the index in step with files that others changed: scans, and paths from the watcher."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from agentscope_reme.errors import BadPath, NotFound
+from agentscope_reme.files.locks import WorkspaceLocks
+from agentscope_reme.results import Failure, IndexResult
+from agentscope_reme.schema import content_hash
+from agentscope_reme.store.base import BaseFileStore, FileStamp, IndexedFile
+from agentscope_reme.vault.index_keeper import UNREADABLE, IndexKeeper
+from agentscope_reme.vault.tree import SeenFile, Tree
+from agentscope_reme.workspace import layer_of
+
+_BATCH_FILES: Final = 200
+_BATCH_BYTES: Final = 8 * 1024 * 1024
+_ROUNDS: Final = 3  # how often a file that keeps changing under the scan is read anew
+_GUARDED_FROM: Final = 5  # fewer missing files than this are taken at their word
+
+
+class Scanner:
+    """Compares disk and index.
+
+    Files are read and understood without a lock; the commit lock is held for each transaction
+    only, and a file that changed between the two is read again.
+
+    Attributes:
+        notices: layers whose files seem to have vanished with their drive, by layer.
+    """
+
+    def __init__(self, tree: Tree, keeper: IndexKeeper, locks: WorkspaceLocks) -> None:
+        self._tree = tree
+        self._keeper = keeper
+        self._locks = locks
+        self.notices: dict[str, str] = {}
+
+    def scan(self, *, full: bool, prefix: str) -> IndexResult:
+        """Compare everything below a folder.
+
+        Args:
+            full: hash every file, also when time and size are as the index knows them.
+            prefix: the folder, ``""`` for the whole workspace.
+        """
+        store = self._keeper.store
+        store.refresh()
+        seen, failed = self._tree.walk(prefix)
+        stamps = {p: s for p, s in store.stamps().items() if _below(p, prefix)}
+        wanted = [f for f in seen if self._keeper.indexable(f.path, f.size)]
+        suspects = [f for f in wanted if full or _differs(f, stamps)]
+        unlisted = {failure.item for failure in failed}
+        kept = {f.path for f in wanted} | {p for p in stamps if _hit(p, unlisted)}
+        unwanted = {f.path for f in seen} - {f.path for f in wanted}
+        missing = [p for p in stamps if p not in kept]
+        gone = self._believed(missing, stamps, present=unwanted)
+        return self._bring_in(suspects, gone, stamps, failed)
+
+    def apply(self, paths: Iterable[str], *, force: bool = False) -> IndexResult:
+        """Look at the named paths; a folder stands for everything below it, gone or not.
+
+        Args:
+            force: index files again even when the index says they have not changed.
+        """
+        store = self._keeper.store
+        store.refresh()
+        stamps = store.stamps()
+        suspects: dict[str, SeenFile] = {}
+        missing: dict[str, None] = {}
+        failed: list[Failure] = []
+        for given in paths:
+            try:
+                path = self._tree.name(given)
+                folder = self._tree.is_folder(path)
+            except BadPath:
+                continue  # hidden, internal or unsafe: not ours to index
+            seen = self._tree.seen(path)
+            below, trouble = self._tree.walk(path) if folder else ([], [])
+            found = [*below, *([seen] if seen else [])]
+            failed += trouble
+            suspects |= {f.path: f for f in found if self._keeper.indexable(f.path, f.size)}
+            known = [p for p in stamps if p == path or p.startswith(f"{path}/")]
+            missing |= dict.fromkeys(p for p in known if p not in suspects)
+        present = {path for path in missing if self._tree.seen(path) is not None}
+        gone = self._believed(list(missing), stamps, present=present)
+        known_stamps = {} if force else stamps
+        return self._bring_in(list(suspects.values()), gone, known_stamps, failed)
+
+    def _believed(
+        self, missing: Sequence[str], stamps: dict[str, FileStamp], *, present: set[str]
+    ) -> list[str]:
+        """What may leave the index: not most of a layer at once, that is an unmounted drive."""
+        believed: list[str] = []
+        layers: dict[str, list[str]] = {}
+        for path in missing:
+            layers.setdefault(layer_of(path), []).append(path)
+        for layer in {layer_of(path) for path in stamps}:
+            absent = layers.get(layer, [])
+            vanished = [path for path in absent if path not in present]
+            total = sum(layer_of(path) == layer for path in stamps)
+            if len(vanished) >= _GUARDED_FROM and len(vanished) * 2 > total:
+                self.notices[layer] = (
+                    f"{len(vanished)} of {total} files in `{layer}/` are missing; the index keeps "
+                    "them in case a drive is not mounted. Reindex if they were deleted on purpose."
+                )
+                continue
+            self.notices.pop(layer, None)
+            believed += absent
+        return believed
+
+    def _bring_in(
+        self,
+        suspects: Sequence[SeenFile],
+        gone: Sequence[str],
+        stamps: dict[str, FileStamp],
+        failed: list[Failure],
+    ) -> IndexResult:
+        run = _Run(self._tree, self._keeper, self._locks, stamps, failed)
+        run.take_out(gone)
+        rest = list(suspects)
+        for _ in range(_ROUNDS):
+            rest = run.bring_in(rest)
+        self._keeper.mark_dirty(file.path for file in rest)
+        return run.result
+
+
+class _Run:
+    """One pass over files that may have changed."""
+
+    def __init__(
+        self,
+        tree: Tree,
+        keeper: IndexKeeper,
+        locks: WorkspaceLocks,
+        stamps: dict[str, FileStamp],
+        failed: list[Failure],
+    ) -> None:
+        self._tree = tree
+        self._keeper = keeper
+        self._locks = locks
+        self._stamps = stamps
+        self.result = IndexResult(failed=failed)
+        self._batch: list[tuple[SeenFile, IndexedFile]] = []
+        self._batch_bytes = 0
+        self._again: list[SeenFile] = []
+
+    def take_out(self, gone: Sequence[str]) -> None:
+        for start in range(0, len(gone), _BATCH_FILES):
+            with self._locks.commit():
+                part = gone[start : start + _BATCH_FILES]
+                back = [path for path in part if self._wanted(path)]
+                leaving = [path for path in part if path not in back]
+                if self._keeper.apply([], leaving):
+                    self.result.removed += len(leaving)
+                else:
+                    self._refused(leaving)
+
+    def bring_in(self, files: Sequence[SeenFile]) -> list[SeenFile]:
+        """Index these files; returns those that changed in the meantime, as they are now."""
+        self._again = []
+        for file in files:
+            try:
+                indexed = self._understood(file)
+            except NotFound:
+                continue  # gone since the walk; its removal is another event
+            except UNREADABLE as error:
+                self.result.failed.append(Failure(item=file.path, reason=str(error)))
+                continue
+            if indexed is not None:
+                self._collect(file, indexed)
+        self._flush()
+        return self._again
+
+    def _understood(self, file: SeenFile) -> IndexedFile | None:
+        """What to store; ``None`` when the index already says the same."""
+        data = self._tree.read(file.path)
+        stamp = self._stamps.get(file.path)
+        if stamp is None or stamp.content_hash != content_hash(data):
+            return self._keeper.understand(file.path, data, mtime_ns=file.mtime_ns)
+        if (stamp.mtime_ns, stamp.size) == (file.mtime_ns, file.size):
+            return None
+        return self._restamped(file, data)
+
+    def _restamped(self, file: SeenFile, data: bytes) -> IndexedFile | None:
+        """The same content under a new time: nothing is chunked again."""
+        store: BaseFileStore = self._keeper.store
+        node = store.node(file.path)
+        if node is None or node.content_hash != content_hash(data):
+            return self._keeper.understand(file.path, data, mtime_ns=file.mtime_ns)
+        times = {"st_mtime_ns": file.mtime_ns, "size": file.size}
+        return IndexedFile(node.model_copy(update=times), tuple(store.chunks(file.path)))
+
+    def _collect(self, file: SeenFile, indexed: IndexedFile) -> None:
+        self._batch.append((file, indexed))
+        self._batch_bytes += file.size
+        if len(self._batch) >= _BATCH_FILES or self._batch_bytes >= _BATCH_BYTES:
+            self._flush()
+
+    def _flush(self) -> None:
+        batch, self._batch, self._batch_bytes = self._batch, [], 0
+        if not batch:
+            return
+        with self._locks.commit():
+            ready: list[IndexedFile] = []
+            for file, indexed in batch:
+                now = self._tree.seen(file.path)
+                if now == file and indexed.node.size == file.size:
+                    ready.append(indexed)
+                elif now is not None:
+                    self._again.append(now)
+            if self._keeper.apply(ready, []):
+                self.result.files += len(ready)
+                self.result.chunks += sum(len(indexed.chunks) for indexed in ready)
+            else:
+                self._refused([indexed.node.path for indexed in ready])
+
+    def _wanted(self, path: str) -> bool:
+        seen = self._tree.seen(path)
+        return seen is not None and self._keeper.indexable(path, seen.size)
+
+    def _refused(self, paths: Iterable[str]) -> None:
+        reason = "the index could not be written; it is tried again"
+        self.result.failed += [Failure(item=path, reason=reason) for path in paths]
+
+
+def _differs(file: SeenFile, stamps: dict[str, FileStamp]) -> bool:
+    stamp = stamps.get(file.path)
+    return stamp is None or (stamp.mtime_ns, stamp.size) != (file.mtime_ns, file.size)
+
+
+def _below(path: str, prefix: str) -> bool:
+    return not prefix or path == prefix or path.startswith(f"{prefix}/")
+
+
+def _hit(path: str, unlisted: set[str]) -> bool:
+    """Whether a path, or a folder above it, could not be looked at: no sign of deletion."""
+    return any(path == item or path.startswith(f"{item}/") for item in unlisted)

@@ -1,0 +1,237 @@
+"""The files of a workspace as they stand on the disk right now."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from agentscope_reme.errors import BadPath, NotFound
+from agentscope_reme.files.disk import Disk, is_temporary, is_temporary_of
+from agentscope_reme.results import Failure
+from agentscope_reme.schema import content_hash
+from agentscope_reme.workspace import INTERNAL_FOLDERS, Workspace
+
+_ELSEWHERE: Final = "Choose another path."
+
+
+@dataclass(frozen=True, slots=True)
+class SeenFile:
+    """A file a walk met, with the two numbers of the quick check."""
+
+    path: str
+    mtime_ns: int
+    size: int
+
+
+class Tree:
+    """Looks at the disk; changes nothing but unfinished files.
+
+    Args:
+        workspace: whose files these are.
+        disk: how they are read.
+    """
+
+    def __init__(self, workspace: Workspace, disk: Disk) -> None:
+        self.workspace: Final = workspace
+        self._disk = disk
+        self._folds_case: bool | None = None
+
+    def name(self, path: str) -> str:
+        """The normalised path as the disk spells it: one file has one path.
+
+        On disks that do not tell ``MEMORY.md`` from ``memory.md`` an existing file keeps the
+        spelling it was created with.
+
+        Raises:
+            BadPath: the path is unsafe.
+        """
+        normal = self.workspace.normalise(path)
+        return spelled_on_disk(self.workspace.root, normal) if self._case_folded() else normal
+
+    def place(self, path: str) -> Path:
+        """Where a normalised path stands.
+
+        Raises:
+            BadPath: a symlink on the way leaves the workspace.
+        """
+        return self.workspace.locate_normalised(path)
+
+    def hash(self, path: str) -> str | None:
+        """The content hash of a file; ``None`` when no file stands there.
+
+        Raises:
+            BadPath: a symlink on the way leaves the workspace.
+            StorageFailed: the file cannot be read.
+        """
+        place = self.place(path)
+        if not place.is_file():
+            return None
+        with contextlib.suppress(NotFound):  # removed since we looked
+            return content_hash(self._disk.read(place))
+        return None
+
+    def read(self, path: str) -> bytes:
+        """The bytes of a file.
+
+        Raises:
+            NotFound: no file stands there.
+            StorageFailed: the file cannot be read.
+        """
+        place = self.place(path)
+        if not place.is_file():
+            raise NotFound(path, "no such file", "Check the path with `list`.")
+        return self._disk.read(place)
+
+    def seen(self, path: str) -> SeenFile | None:
+        """The stamp of a file; ``None`` when no file stands there or it leads out."""
+        try:
+            place = self.place(path)
+            status = place.stat()
+        except (OSError, BadPath):
+            return None
+        return SeenFile(path, status.st_mtime_ns, status.st_size) if place.is_file() else None
+
+    def is_folder(self, path: str) -> bool:
+        """Whether a folder stands at a normalised path."""
+        return self.place(path).is_dir()
+
+    def same_file(self, one: str, other: str) -> bool:
+        """Whether two spellings are one file or folder, as on disks that fold case."""
+        with contextlib.suppress(OSError):
+            return os.path.samefile(self.place(one), self.place(other))
+        return False
+
+    def refuse_blocked(self, path: str) -> None:
+        """Make sure a file can stand at a normalised path.
+
+        Raises:
+            BadPath: a folder stands there, or a file stands where a folder is needed.
+        """
+        if self.is_folder(path):
+            raise BadPath(path, "a folder stands there", _ELSEWHERE)
+        parts = path.split("/")
+        for depth in range(1, len(parts)):
+            above = "/".join(parts[:depth])
+            if self.place(above).is_file():
+                raise BadPath(path, f"`{above}` is a file, not a folder", _ELSEWHERE)
+
+    def walk(self, prefix: str = "") -> tuple[list[SeenFile], list[Failure]]:
+        """Visible files below a folder, sorted by path, and what could not be looked at.
+
+        Hidden and internal entries, symlinked folders and files that lead out are passed over.
+        """
+        found: list[SeenFile] = []
+        failed: list[Failure] = []
+        folders = [prefix.strip("/")]
+        while folders:
+            folder = folders.pop()
+            try:
+                entries = list(os.scandir(self.workspace.root / folder))
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                failed.append(Failure(item=folder, reason=f"cannot be listed: {error.strerror}"))
+                continue
+            for entry in entries:
+                path = f"{folder}/{entry.name}" if folder else entry.name
+                if not self._is_passed_over(path, entry):
+                    self._meet(path, entry, folders, found, failed)
+        return sorted(found, key=lambda file: file.path), failed
+
+    def everything_below(self, folder: str) -> list[str]:
+        """Regular files below a folder, hidden ones included, unfinished ones not, sorted."""
+        root = self.place(folder)
+        found = []
+        for parent, _, names in os.walk(root):
+            places = (Path(parent, name) for name in names)
+            found += [
+                f"{folder}/{place.relative_to(root).as_posix()}"
+                for place in places
+                if place.is_file() and not place.is_symlink() and not is_temporary(place.name)
+            ]
+        return sorted(found)
+
+    def has_temporary(self, path: str) -> bool:
+        """Whether an unfinished version of a file stands beside its place."""
+        place = self.place(path)
+        folder = place.parent
+        names = os.listdir(folder) if folder.is_dir() else []
+        return any(is_temporary_of(name, place.name) for name in names)
+
+    def sweep_temporaries(self) -> int:
+        """Remove unfinished files; called under the commit lock, when nobody is writing one."""
+        swept = 0
+        for place in self._temporaries():
+            self._disk.discard(place)
+            swept += 1
+        return swept
+
+    def _temporaries(self) -> Iterator[Path]:
+        workspace = self.workspace
+        tops = [p for p in workspace.root.iterdir() if p.name.casefold() not in INTERNAL_FOLDERS]
+        for top in [*tops, workspace.journal]:
+            if is_temporary(top.name):
+                yield top
+            elif top.is_dir() and not top.is_symlink():
+                for parent, _, names in os.walk(top):
+                    yield from (Path(parent, name) for name in names if is_temporary(name))
+
+    def _is_passed_over(self, path: str, entry: os.DirEntry[str]) -> bool:
+        hidden = entry.name.startswith(".")
+        internal = "/" not in path and entry.name.casefold() in INTERNAL_FOLDERS
+        return hidden or internal
+
+    def _meet(
+        self,
+        path: str,
+        entry: os.DirEntry[str],
+        folders: list[str],
+        found: list[SeenFile],
+        failed: list[Failure],
+    ) -> None:
+        try:
+            if entry.is_dir(follow_symlinks=False):
+                folders.append(path)
+                return
+            if entry.is_symlink():
+                self.place(path)  # refuses a link that leads out
+            if not entry.is_file():
+                return
+            if self.workspace.normalise(path) != path:
+                raise BadPath(path, "this name would be read as another", "Rename the file.")
+            status = entry.stat()
+            found.append(SeenFile(path, status.st_mtime_ns, status.st_size))
+        except (OSError, BadPath) as error:
+            shown = path.encode("utf-8", "backslashreplace").decode()
+            failed.append(Failure(item=shown, reason=str(error)))
+
+    def _case_folded(self) -> bool:
+        if self._folds_case is None:
+            probe = self.workspace.locks
+            self._folds_case = probe.exists() and probe.with_name(".LOCKS").exists()
+        return self._folds_case
+
+
+def spelled_on_disk(root: Path, path: str) -> str:
+    """A path with every existing component spelled the way its folder lists it.
+
+    Args:
+        root: the folder the path is relative to.
+        path: a normalised path, on a disk that ignores case or Unicode composition.
+    """
+    spelled: list[str] = []
+    for part in path.split("/"):
+        folder = root.joinpath(*spelled)
+        names = os.listdir(folder) if folder.is_dir() else []
+        alike = [name for name in names if _folded(name) == _folded(part)]
+        spelled.append(part if part in alike or not alike else alike[0])
+    return "/".join(spelled)
+
+
+def _folded(name: str) -> str:
+    return unicodedata.normalize("NFC", name).casefold()

@@ -1,0 +1,359 @@
+"""The only way anything in a workspace changes.
+
+Every change takes the commit lock, compares the files with what the caller expects, keeps
+pre-images, writes a journal line, replaces the files and updates the index, in this order. It
+can be listed, diffed and undone afterwards.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final
+
+from agentscope_reme.clock import Clock
+from agentscope_reme.errors import Closed, Conflict, NotFound, StorageFailed
+from agentscope_reme.files.changes import ANY, Change, Write
+from agentscope_reme.files.disk import Disk
+from agentscope_reme.files.journal import Journal
+from agentscope_reme.files.locks import WorkspaceLocks
+from agentscope_reme.results import ChangeRecord, IndexResult
+from agentscope_reme.schema import FileLink
+from agentscope_reme.settings import Settings
+from agentscope_reme.store.base import BaseFileStore, IndexedFile
+from agentscope_reme.vault.committing import Committer, Settled
+from agentscope_reme.vault.index_keeper import UNREADABLE, Indexer, IndexKeeper
+from agentscope_reme.vault.outcomes import Commit, Recovery, recovery_of
+from agentscope_reme.vault.planning import Plan, plan_changes, plan_delete, plan_move
+from agentscope_reme.vault.scanning import Scanner
+from agentscope_reme.vault.showing import concerns, diff_of, record_of
+from agentscope_reme.vault.tree import Tree
+from agentscope_reme.vault.undoing import plan_undo
+from agentscope_reme.workspace import Workspace
+
+_ATTEMPTS: Final = 3  # how often a change that expects nothing is planned anew after a collision
+
+
+class Vault:
+    """Changes files and keeps journal and index in step. Safe to call from several threads.
+
+    Args:
+        workspace: whose files.
+        store: the index; opened and closed by its owner.
+        indexer: understands files for the store.
+        disk: how bytes become durable.
+        locks: keep other threads and processes out.
+        journal: what changed.
+        clock: the source of "now".
+        settings: limits.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        store: BaseFileStore,
+        indexer: Indexer,
+        *,
+        disk: Disk,
+        locks: WorkspaceLocks,
+        journal: Journal,
+        clock: Clock,
+        settings: Settings,
+    ) -> None:
+        self.workspace: Final = workspace
+        self.store: Final = store
+        self.clock: Final = clock
+        self._locks = locks
+        self._retention_days = settings.journal_retention_days
+        self._journal = journal
+        self._tree = Tree(workspace, disk)
+        self._committer = Committer(self._tree, disk, journal)
+        self._keeper = IndexKeeper(self._tree, store, indexer, disk, settings)
+        self._scanner = Scanner(self._tree, self._keeper, locks)
+        self._is_open = False
+
+    @property
+    def dirty(self) -> list[str]:
+        """Paths whose file is safe but not in the index yet."""
+        return self._keeper.dirty
+
+    @property
+    def notices(self) -> list[str]:
+        """What a person should know about the index, in words."""
+        return sorted(self._scanner.notices.values())
+
+    def open(self) -> Recovery:
+        """Settle what a crash left, sweep unfinished files away, retry what was not indexed.
+
+        Raises:
+            StorageFailed: the workspace cannot be locked.
+        """
+        self.workspace.create()
+        with self._locks.commit():
+            notices: list[str] = []
+            settled: Settled | None = None
+            temporaries = 0
+            try:
+                self._journal.open()
+                settled = self._committer.settle_last(force=True)
+                temporaries = self._tree.sweep_temporaries()
+                self._follow_settled(settled)
+                self._keeper.retry()
+            except StorageFailed as error:  # a full disk must not keep anybody from reading
+                notices.append(f"An unfinished change could not be settled yet: {error}")
+            self._is_open = True
+        return recovery_of(settled, temporaries, notices)
+
+    def close(self) -> None:
+        """Refuse further changes; calling it again does nothing."""
+        self._is_open = False
+
+    def exists(self, path: str) -> bool:
+        """Whether a file stands at `path`.
+
+        Raises:
+            BadPath: the path is unsafe.
+        """
+        return self._tree.place(self._tree.name(path)).is_file()
+
+    def read(self, path: str) -> bytes:
+        """The bytes of a file.
+
+        Raises:
+            BadPath: the path is unsafe.
+            NotFound: no file stands there.
+        """
+        return self._tree.read(self._tree.name(path))
+
+    def paths(self, prefix: str = "") -> list[str]:
+        """Visible files below a folder, all of them for ``""``, sorted.
+
+        Raises:
+            BadPath: the folder is unsafe.
+        """
+        folder = self._tree.name(prefix) if prefix.strip("/") else ""
+        return [file.path for file in self._tree.walk(folder)[0]]
+
+    def inlinks(self, path: str) -> list[FileLink]:
+        """Links that point at `path`, from other files."""
+        self.store.refresh()
+        return self.store.inlinks(self._tree.name(path))
+
+    def commit(self, changes: Sequence[Change], *, actor: str, operation: str) -> Commit:
+        """Make several writes and deletes as one change, wholly or not at all.
+
+        When everything already is as wanted nothing is journaled and ``change_id`` is empty.
+
+        Args:
+            changes: each path at most once, with the hash the caller expects there.
+            actor: who wants it.
+            operation: what it is, for the history.
+
+        Raises:
+            Conflict: a file is not the expected one; nothing is changed.
+            BadPath: a path is unsafe or blocked; nothing is changed.
+            NotFound: a file to delete is not there; nothing is changed.
+            StorageFailed: the disk refused; nothing is changed.
+        """
+        writes = {self._tree.name(c.path): c.data for c in changes if isinstance(c, Write)}
+        prepared = self._keeper.prepare(writes)
+        indifferent = all(change.expected is ANY for change in changes)
+        return self._change(
+            lambda: plan_changes(self._tree, changes, actor=actor, operation=operation),
+            prepared,
+            attempts=_ATTEMPTS if indifferent else 1,
+        )
+
+    def delete(self, path: str, *, actor: str) -> Commit:
+        """Put a file or a folder into the trash, from where `undo` restores it.
+
+        Raises:
+            BadPath: the path is unsafe, the root or a folder of the layout.
+            NotFound: nothing stands there.
+            StorageFailed: the disk refused; nothing is changed.
+        """
+        return self._change(
+            lambda: plan_delete(self._tree, self.store, path, actor=actor), attempts=_ATTEMPTS
+        )
+
+    def move(
+        self, src: str, dst: str, *, overwrite: bool = False, retarget: bool = True, actor: str
+    ) -> Commit:
+        """Rename a file or a folder; with `retarget` links to it follow in every Markdown file.
+
+        Raises:
+            BadPath: a path is unsafe, or a folder that cannot be moved.
+            NotFound: nothing stands at `src`.
+            Conflict: something stands at `dst` and `overwrite` is false, or it is a folder.
+            StorageFailed: the disk refused; nothing is changed.
+        """
+
+        def plan() -> Plan:
+            return plan_move(
+                self._tree,
+                self.store,
+                src,
+                dst,
+                overwrite=overwrite,
+                retarget=retarget,
+                actor=actor,
+            )
+
+        return self._change(plan)
+
+    def undo(self, change_id: str, *, actor: str) -> Commit:
+        """Take a change back, as a change of its own that can be undone as well.
+
+        Raises:
+            Conflict: a path was changed since; the error names it.
+            NotFound: there is no such change, it was never made, or it has expired.
+            StorageFailed: the disk refused; nothing is changed.
+        """
+
+        def plan() -> Plan:
+            entry = self._journal.entry(change_id)
+            return plan_undo(self._tree, entry, self._committer.image, actor=actor)
+
+        commit = self._change(plan)
+        self._committer.drop_trash(change_id)
+        return commit
+
+    def history(self, path: str | None = None, limit: int = 50) -> list[ChangeRecord]:
+        """Changes, newest first; with `path` those of a file or of anything below a folder.
+
+        Raises:
+            BadPath: the path is unsafe.
+        """
+        wanted = None if path is None else self._tree.name(path)
+        found: list[ChangeRecord] = []
+        for entry in self._journal.entries():
+            if len(found) >= limit:
+                break
+            if concerns(entry, wanted):
+                found.append(record_of(entry))
+        return found
+
+    def diff(self, change_id: str) -> str:
+        """One change as a unified diff; binary files and renames are named as such.
+
+        Raises:
+            NotFound: there is no such change.
+        """
+        entry = self._journal.entry(change_id)
+        return diff_of(entry, lambda sha, path: self._image(sha, entry.change_id, path))
+
+    def expire(self) -> int:
+        """Remove journal months, pre-images and trash older than ``journal_retention_days``.
+
+        Returns:
+            How many of them were removed.
+
+        Raises:
+            StorageFailed: the disk refused; the rest goes next time.
+        """
+        with self._exclusive():
+            return self._committer.expire(now=self.clock.now(), retention_days=self._retention_days)
+
+    def scan(self, *, full: bool = False, scope: str = "all") -> IndexResult:
+        """Compare disk and index and bring the index in step.
+
+        When most of a layer is missing, as after a drive was unmounted, the index keeps it and
+        `notices` says so.
+
+        Args:
+            full: hash every file instead of trusting time and size.
+            scope: ``"all"``, or a folder such as ``"daily"``.
+
+        Raises:
+            BadPath: the folder is unsafe.
+            StorageFailed: an unfinished change could not be settled.
+        """
+        prefix = "" if scope == "all" else self._tree.name(scope)
+        with self._exclusive():
+            self._keeper.retry()
+        return self._scanner.scan(full=full, prefix=prefix)
+
+    def apply_foreign(self, paths: Iterable[str], *, force: bool = False) -> IndexResult:
+        """Bring the index in step with paths that others changed; unsafe ones are passed over.
+
+        Args:
+            paths: files or folders, changed or gone.
+            force: index files again even when their content is the indexed one.
+        """
+        self._refuse_closed()
+        return self._scanner.apply(paths, force=force)
+
+    def log_changed(self, path: str) -> bool:
+        """Index a session log after an append; logs are no subject of the journal.
+
+        Returns:
+            False when the index could not follow; the path is in `dirty` then.
+        """
+        self._refuse_closed()
+        path = self._tree.name(path)
+        for _ in range(_ATTEMPTS):
+            seen = self._tree.seen(path)
+            prepared = self._understood(path)
+            with self._locks.commit():
+                if prepared is None or self._tree.seen(path) == seen:
+                    return self._keeper.follow([path], {path: prepared} if prepared else None)
+        with self._locks.commit():
+            return self._keeper.follow([path])
+
+    @contextlib.contextmanager
+    def _exclusive(self) -> Iterator[None]:
+        """The commit lock, with nothing unfinished left by others."""
+        self._refuse_closed()
+        with self._locks.commit():
+            self._follow_settled(self._committer.settle_last())
+            yield
+
+    def _change(
+        self,
+        plan: Callable[[], Plan],
+        prepared: dict[str, IndexedFile] | None = None,
+        *,
+        attempts: int = 1,
+    ) -> Commit:
+        with self._exclusive():
+            for attempt in range(1, attempts + 1):
+                try:
+                    return self._carry_out(plan(), prepared or {})
+                except Conflict:
+                    if attempt == attempts:
+                        raise
+            raise AssertionError("the last attempt returns or raises")
+
+    def _carry_out(self, plan: Plan, prepared: dict[str, IndexedFile]) -> Commit:
+        change_id = "" if plan.is_empty else self._committer.carry_out(plan).change_id
+        changed = {change.path: change.after for change in plan.changes}
+        indexed = self._keeper.follow([*changed, *plan.unchanged], prepared)
+        return Commit(
+            change_id,
+            {**plan.unchanged, **changed},
+            frozenset(c.path for c in plan.changes if c.before is None),
+            indexed and self._keeper.retry(),
+            plan.touched,
+            plan.inbound,
+        )
+
+    def _follow_settled(self, settled: Settled | None) -> None:
+        if settled is not None:
+            self._keeper.follow(settled.entry.paths)
+
+    def _understood(self, path: str) -> IndexedFile | None:
+        try:
+            return self._keeper.understand(path, self._tree.read(path))
+        except UNREADABLE:
+            return None
+
+    def _image(self, sha: str, change_id: str, path: str) -> bytes | None:
+        if self._tree.hash(path) == sha:
+            with contextlib.suppress(NotFound):
+                return self._tree.read(path)
+        content = self._committer.image(sha, change_id, path)
+        return content.data if content else None
+
+    def _refuse_closed(self) -> None:
+        if not self._is_open:
+            raise Closed(str(self.workspace.root), "the vault is not open", "Open it first.")

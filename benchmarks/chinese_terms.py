@@ -1,0 +1,83 @@
+"""Chinese search without a model: is the one text that was asked for among the first ten?
+
+Texts are words of jieba's dictionary drawn by frequency. Three kinds of query per text: two of
+its words, a part of one word with another word, and seven characters as they stand.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from typing import Final
+
+from benchmarks.synthetic_corpus import Corpus
+
+QUERIES_PER_KIND: Final = 300
+KINDS: Final = ("two words", "part of a word and a word", "7 characters verbatim")
+TOP: Final = 10
+_WORDS: Final = (60, 150)
+_RARE_SHARE: Final = 0.3
+"""People ask with the rarer words of a text: these are the candidates, by frequency."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChineseTask:
+    """Texts by id, and per kind the queries with the id that is wanted."""
+
+    texts: dict[str, str]
+    queries: dict[str, list[tuple[str, str]]]
+
+
+class _ChineseCorpus(Corpus):
+    def words(self, count: int) -> list[str]:
+        """Words by natural frequency, with repetitions."""
+        return self._chinese_sample(count)
+
+    @property
+    def ranks(self) -> dict[str, int]:
+        """The place of each word among all, the commonest first."""
+        return {word: rank for rank, word in enumerate(self._chinese)}
+
+
+def chinese_task(texts: int, *, seed: int = 11) -> ChineseTask:
+    """The same task for the same numbers.
+
+    Args:
+        texts: how many texts to search among.
+        seed: another seed gives another task.
+    """
+    corpus, chance = _ChineseCorpus(seed), random.Random(seed)
+    ranks = corpus.ranks
+    words = [corpus.words(chance.randint(*_WORDS)) for _ in range(texts)]
+    named = {f"text-{number}": _sentences(found) for number, found in enumerate(words)}
+    queries: dict[str, list[tuple[str, str]]] = {kind: [] for kind in KINDS}
+    for number in chance.sample(range(texts), min(QUERIES_PER_KIND, texts)):
+        wanted = f"text-{number}"
+        rare = sorted({w for w in words[number] if len(w) > 1}, key=lambda w: -ranks[w])
+        rare = rare[: max(4, int(len(rare) * _RARE_SHARE))]
+        queries[KINDS[0]].append(("".join(chance.sample(rare, 2)), wanted))
+        long = [word for word in rare if len(word) > 2] or rare
+        whole = chance.choice(long)
+        start = chance.randint(0, len(whole) - 2)
+        other = chance.choice([word for word in rare if word != whole])
+        queries[KINDS[1]].append((f"{whole[start : start + 2]} {other}", wanted))
+        text = named[wanted]
+        start = chance.randint(0, len(text) - 7)
+        queries[KINDS[2]].append((text[start : start + 7], wanted))
+    return ChineseTask(named, queries)
+
+
+def hit_rates(task: ChineseTask, answers: dict[str, list[list[str]]]) -> dict[str, float]:
+    """Per kind of query, how often the wanted text is among the ids that were answered."""
+    return {
+        kind: sum(
+            wanted in found[:TOP]
+            for (_, wanted), found in zip(task.queries[kind], answers[kind], strict=True)
+        )
+        / len(task.queries[kind])
+        for kind in KINDS
+    }
+
+
+def _sentences(words: list[str]) -> str:
+    return "，".join("".join(words[i : i + 12]) for i in range(0, len(words), 12)) + "。"

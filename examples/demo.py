@@ -1,0 +1,98 @@
+"""The demo: talk, close, and remember in a new process.
+
+    python examples/demo.py [--conversation file.json] [--workspace folder]
+
+Phase 1 hands the earlier sessions of a conversation to the memory and replays the last one through
+a real agent. Phase 2 is another process: it opens the same workspace and asks questions.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from conversations import Conversation, Session, UnreadableConversation, load_conversation
+from demo_agent import Companion, DemoModel, demo_model
+from demo_questions import questions_for
+from demo_recall import recall
+
+from agentscope_reme import Message, ReMe
+
+BUNDLED: Final = Path(__file__).resolve().parent / "conversation" / "conversation.json"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the demo; 0 when it worked, 1 when an answer missed something, 2 for a bad file."""
+    parser = argparse.ArgumentParser(description="Talk, close, and remember in a new process.")
+    parser.add_argument("--conversation", type=Path, default=BUNDLED, help="a JSON file")
+    parser.add_argument("--workspace", type=Path, help="where to keep the memory")
+    parser.add_argument("--recall", action="store_true", help="only ask: phase 2 of the demo")
+    options = parser.parse_args(arguments)
+    try:
+        conversation = load_conversation(options.conversation)
+    except UnreadableConversation as error:
+        print(error, file=sys.stderr)
+        return 2
+    workspace = options.workspace or Path(tempfile.mkdtemp(prefix="reme-demo-"))
+    if options.recall:
+        return 0 if asyncio.run(recall(workspace, questions_for(conversation))) else 1
+    asyncio.run(remember(workspace, conversation))
+    return _in_a_new_process(options.conversation, workspace)
+
+
+async def remember(workspace: Path, conversation: Conversation) -> None:
+    """Phase 1: the earlier sessions as they are, the last one live through an agent."""
+    chosen = demo_model()
+    print(f"Model: {chosen.label}")
+    print(f"Workspace: {workspace}\n")
+    *earlier, last = conversation.sessions
+    async with ReMe(workspace, chat_model=chosen.model, formatter=chosen.formatter) as reme:
+        for session in earlier:
+            await _import(reme, session)
+        await _replay(reme, chosen, last)
+    print("\nClosed. Everything it knows is in files now.\n", flush=True)
+
+
+async def _import(reme: ReMe, session: Session) -> None:
+    done = await reme.auto_memory(list(session.messages), session_id=session.session_id)
+    outcome = done.path or ("saved, not distilled" if done.pending else "nothing to keep")
+    print(f"{session.session_id}: {len(session.messages)} messages -> {outcome}")
+    if not done.success:
+        print(f"  {done.answer}")
+
+
+async def _replay(reme: ReMe, chosen: DemoModel, session: Session) -> None:
+    companion = Companion(reme, chosen, session.session_id, record=True)
+    print(f"\n{session.session_id}, live:")
+    for message in (Message.from_dict(row) for row in session.messages):
+        if message.role == "user" and message.text:
+            print(f"  {message.name}: {message.text}")
+            print(f"  Companion: {await companion.say(message.text, message.name)}")
+    await companion.leave()
+    await reme.drain()  # the card is written in the background; only the demo waits for it
+    left = await reme.auto_memory(session_id=session.session_id)
+    outcome = left.path or await _card_of_today(reme, session.session_id) or left.answer
+    print(f"{session.session_id}: {len(session.messages)} messages -> {outcome}")
+
+
+async def _card_of_today(reme: ReMe, session_id: str) -> str | None:
+    for entry in (await reme.daily_list()).entries:
+        card = await reme.frontmatter_read(entry.path)
+        if card.frontmatter.get("session_id") == session_id:
+            return entry.path
+    return None
+
+
+def _in_a_new_process(conversation: Path, workspace: Path) -> int:
+    command = [sys.executable, str(Path(__file__).resolve()), "--recall"]
+    places = ["--conversation", str(conversation), "--workspace", str(workspace)]
+    return subprocess.run([*command, *places], check=False).returncode  # noqa: S603
+
+
+if __name__ == "__main__":
+    sys.exit(main())

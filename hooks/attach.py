@@ -1,0 +1,105 @@
+"""All hooks on one agent, with one call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from agentscope_reme.hooks.post_reply import AutoMemoryHook
+from agentscope_reme.hooks.pre_reasoning import MemoryCompactionHook, RecallHook, ToolImageHook
+
+from agentscope_reme.agentscope_v1.tools import register_tools
+from agentscope_reme.errors import BadInput
+from agentscope_reme.ports import MemoryService
+from agentscope_reme.workspace import encode_name
+
+if TYPE_CHECKING:
+    from agentscope.agent import ReActAgent
+
+_MODES: Final = ("auto", "agent", "both", "off")
+
+
+@dataclass(slots=True)
+class Attachment:
+    """What `attach_v1` put on an agent."""
+
+    agent: ReActAgent
+    recorder: AutoMemoryHook | None = None
+    tools: list[str] = field(default_factory=list)
+    hooks: list[tuple[str, str, Callable[..., Any]]] = field(default_factory=list)
+
+    async def flush(self) -> int:
+        """Save what an interrupted last turn left; returns how many messages that were.
+
+        Raises:
+            ReMeError: the session's log could not be written.
+        """
+        return await self.recorder.save(self.agent) if self.recorder is not None else 0
+
+    def detach(self) -> None:
+        """Take hooks and tools off the agent; what another call put there stays."""
+        for moment, name, hook in self.hooks:
+            if getattr(self.agent, f"_instance_{moment}_hooks").get(name) is hook:
+                self.agent.remove_instance_hook(moment, name)
+        for name in self.tools:
+            self.agent.toolkit.remove_tool_function(name)
+        self.hooks.clear()
+        self.tools.clear()
+
+
+def attach_v1(
+    reme: MemoryService,
+    agent: ReActAgent,
+    *,
+    session_id: str,
+    recall: str | bool = "auto",
+    record: bool = True,
+    compact: bool = True,
+) -> Attachment:
+    """Give an agent memory through instance hooks; its `state_dict` stays as it is.
+
+    Attaching the same memory and session again replaces the hooks, so everything is recorded
+    once.
+
+    Args:
+        reme: the memory service; started on first use.
+        agent: a `ReActAgent`, or another with its hooks.
+        session_id: the conversation this agent has.
+        recall: ``auto`` (or ``True``) shows the agent what is known about a turn, ``agent`` gives
+            it the memory tools instead, ``both`` does both, ``off`` (or ``False``) neither.
+        record: save the conversation.
+        compact: keep the window below ``memory_compact_threshold``.
+
+    Raises:
+        BadInput: the agent has no such hooks, or an argument is not known.
+    """
+    encode_name(session_id)
+    if not hasattr(agent, "_instance_pre_reasoning_hooks"):
+        raise BadInput(
+            type(agent).__name__, "this agent has no reasoning hooks", "Attach to a `ReActAgent`."
+        )
+    mode = {True: "auto", False: "off"}[recall] if isinstance(recall, bool) else recall
+    if mode not in _MODES:
+        raise BadInput(recall, "no such kind of recall", f"Use one of {', '.join(_MODES)}.")
+    attachment = Attachment(agent)
+    suffix = f"{id(reme)}:{session_id}"
+
+    def put(moment: str, what: str, hook: Callable[..., Any]) -> None:
+        name = f"agentscope_reme.{what}:{suffix}"
+        agent.register_instance_hook(moment, name, hook)
+        attachment.hooks.append((moment, name, hook))
+
+    if mode in ("agent", "both"):
+        attachment.tools = register_tools(agent.toolkit, reme.tools())
+    if record:
+        attachment.recorder = AutoMemoryHook(reme, session_id)
+        put("pre_reply", "catch_up", attachment.recorder)
+        put("post_reply", "record", attachment.recorder)
+    if compact:
+        hook = MemoryCompactionHook(reme, session_id=session_id, record=record)
+        put("pre_reasoning", "compact", hook)
+    if mode in ("auto", "both"):
+        put("pre_reasoning", "recall", RecallHook(reme))
+    put("pre_reasoning", "tool_images", ToolImageHook(reme))
+    return attachment

@@ -1,0 +1,60 @@
+"""What happens after a 1.x agent replied: what is new is saved."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from agentscope_reme.hooks.hook import Hook
+
+from agentscope_reme.agentscope_v1.guard import reporting
+from agentscope_reme.agentscope_v1.marks import HINT, conversation
+from agentscope_reme.agentscope_v1.memory import ReMeMemory
+from agentscope_reme.ports import MemoryService
+
+if TYPE_CHECKING:
+    from agentscope.agent import ReActAgent
+
+
+class AutoMemoryHook(Hook):
+    """Saves what an agent's memory holds that was not saved before.
+
+    Registered as ``post_reply``, and as ``pre_reply`` too: an interrupted turn runs no post hook,
+    and releases with one re-entrancy flag for each agent skip it for parallel replies. So nothing
+    relies on being called at the right moment: each call compares message ids and saves the rest.
+    Only the durable enqueue is awaited; distilling follows in the background.
+
+    Args:
+        reme: the memory service; started on first use.
+        session_id: the conversation; by default that of a `ReMeMemory`, or the agent's id.
+    """
+
+    def __init__(self, reme: MemoryService, session_id: str | None = None) -> None:
+        super().__init__()
+        self._reme = reme
+        self._session_id = session_id
+        self._saved: WeakKeyDictionary[ReActAgent, frozenset[str]] = WeakKeyDictionary()
+
+    async def __call__(self, agent: ReActAgent, kwargs: dict[str, Any], output: Any = None) -> None:
+        """Run as a ``post_reply`` or ``pre_reply`` hook; the reply is never changed."""
+        with reporting(self._reme, "hook.auto_memory"):
+            await self.save(agent)
+
+    async def save(self, agent: ReActAgent) -> int:
+        """Save what is new; returns how many messages were.
+
+        Raises:
+            ReMeError: the session's log could not be written.
+        """
+        memory = agent.memory
+        window = await memory.get_memory(exclude_mark=HINT, prepend_summary=False)
+        said = conversation(window)
+        saved = self._saved.get(agent, frozenset())
+        fresh = [message for message in said if message.id not in saved]
+        if not fresh:
+            return 0
+        own = memory.session_id if isinstance(memory, ReMeMemory) else agent.id
+        await self._reme.start()
+        await self._reme.record(self._session_id or own, fresh)
+        self._saved[agent] = frozenset(message.id for message in said if message.id)
+        return len(fresh)

@@ -1,0 +1,82 @@
+"""Progress is kept by block, so a message may grow, shrink, change and come back."""
+
+from __future__ import annotations
+
+from agentscope.message import AssistantMsg, HintBlock, Msg, TextBlock, UserMsg
+from agentscope.state import AgentState
+
+from agentscope_reme.agentscope_v2.turns import Fresh, Progress
+
+
+def text(block_id: str) -> TextBlock:
+    return TextBlock(text=f"said {block_id}", id=block_id)
+
+
+def reply(*block_ids: str) -> Msg:
+    return AssistantMsg("Friday", [text(block_id) for block_id in block_ids], id="r1")
+
+
+def fresh_of(state: AgentState, *context: Msg) -> list[Fresh]:
+    state.context = list(context)
+    progress = Progress(state, "k")
+    found = progress.fresh(context, originals={}, agent_name="Friday")
+    progress.mark(found)
+    return found
+
+
+def texts(found: list[Fresh]) -> list[tuple[str | None, str]]:
+    return [(item.message.id, item.message.text) for item in found]
+
+
+def test_a_message_that_grew_is_given_again_whole_under_its_id() -> None:
+    state = AgentState()
+    assert texts(fresh_of(state, reply("a"))) == [("r1", "said a")]
+    assert texts(fresh_of(state, reply("a", "b"))) == [("r1", "said a\nsaid b")]
+    assert fresh_of(state, reply("a", "b")) == []
+
+
+def test_a_message_that_lost_its_beginning_gives_only_what_is_new() -> None:
+    state = AgentState()
+    fresh_of(state, reply("a", "b"))
+    (part,) = fresh_of(state, reply("b", "c"))
+    assert part.message.text == "said c"
+    assert str(part.message.id).startswith("r1:")
+    (next_part,) = fresh_of(state, reply("b", "c", "d"))
+    assert next_part.message.text == "said d"
+    assert next_part.message.id != part.message.id
+    assert fresh_of(state, reply("b", "c", "d")) == []
+
+
+def test_a_reply_that_was_dropped_and_goes_on_does_not_replace_itself() -> None:
+    state = AgentState()
+    state.reply_id = "r1"
+    fresh_of(state, reply("a", "b"))
+    fresh_of(state)
+    ((message_id, said),) = texts(fresh_of(state, reply("c")))
+    assert said == "said c"
+    assert message_id != "r1"
+
+
+def test_two_messages_of_one_reply_are_told_apart() -> None:
+    state = AgentState()
+    found = texts(fresh_of(state, reply("a"), UserMsg("Bob", "hey", id="u"), reply("b")))
+    assert [said for _, said in found] == ["said a", "hey", "said b"]
+    assert len({message_id for message_id, _ in found}) == 3
+
+
+def test_a_message_of_somebody_else_is_finished_when_it_arrives() -> None:
+    state = AgentState()
+    fresh_of(state, UserMsg("Ann", [text("a")], id="u"))
+    assert fresh_of(state, UserMsg("Ann", [text("replaced")], id="u")) == []
+
+
+def test_a_message_without_speech_is_nothing() -> None:
+    state = AgentState()
+    assert fresh_of(state, AssistantMsg("Friday", [HintBlock(hint="be brief")])) == []
+
+
+def test_progress_forgets_what_left_the_context() -> None:
+    state = AgentState()
+    fresh_of(state, UserMsg("Ann", "one", id="u1"), reply("a"))
+    fresh_of(state, UserMsg("Ann", "two", id="u2"))
+    assert list(state.middle_context["k"]["recorded"]) == ["u2"]

@@ -1,0 +1,1 @@
+"""The loopback provider, proved with AgentScope's own clients."""

@@ -1,0 +1,80 @@
+"""The public names are exactly the documented ones, and each of them leads somewhere."""
+
+import importlib
+import subprocess
+import sys
+
+import pytest
+
+import agentscope_reme
+from agentscope_reme.agentscope_line import installed_line
+
+LINE_ONE = {"ReMeLongTermMemory", "ReMeMemory", "ReMeToolkit"}
+LINE_TWO = {"ReMeMemoryMiddleware"}
+
+
+def names_of_this_line() -> list[str]:
+    foreign = LINE_TWO if installed_line() == 1 else LINE_ONE
+    return [name for name in agentscope_reme.__all__ if name not in foreign]
+
+
+def test_all_is_sorted_and_without_duplicates() -> None:
+    assert agentscope_reme.__all__ == sorted(set(agentscope_reme.__all__))
+
+
+def test_all_is_exactly_what_the_package_can_resolve() -> None:
+    assert set(agentscope_reme.__all__) == set(agentscope_reme._HOME)
+    public = {name for name in dir(agentscope_reme) if not name.startswith("_")}
+    modules = {name for name in public if f"agentscope_reme.{name}" in sys.modules}
+    helpers = {"Any", "TYPE_CHECKING", "annotations", "import_module"}
+    assert public - modules - helpers == set(agentscope_reme.__all__)
+
+
+@pytest.mark.parametrize("name", names_of_this_line())
+def test_every_name_of_this_line_resolves_to_an_object_of_that_name(name: str) -> None:
+    assert getattr(agentscope_reme, name).__name__ == name
+
+
+@pytest.mark.parametrize("name", sorted(LINE_ONE | LINE_TWO))
+def test_a_name_of_the_other_line_says_which_class_to_use(name: str) -> None:
+    if name in names_of_this_line():
+        pytest.skip("this name belongs to the installed line")
+    with pytest.raises(ImportError, match=r"use ReMeMemory"):
+        getattr(agentscope_reme, name)
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="NoSuchThing"):
+        _ = agentscope_reme.NoSuchThing
+
+
+@pytest.mark.parametrize(
+    "module", ["files", "chunking", "store", "vault", "steps", "tools", "runtime", "testing"]
+)
+def test_every_room_lists_only_names_it_has(module: str) -> None:
+    room = importlib.import_module(f"agentscope_reme.{module}")
+    for name in getattr(room, "__all__", []):
+        assert hasattr(room, name), name
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    program = (
+        "import sys, agentscope_reme;"
+        "heavy = {'agentscope', 'numpy', 'jieba', 'rjieba', 'mistletoe', 'pydantic', 'yaml'};"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    shown = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert shown.stdout.strip() == "[]"
+
+
+def test_the_facade_needs_neither_agentscope_nor_jieba_to_import() -> None:
+    program = (
+        "import sys; from agentscope_reme import ReMe;"
+        "print(sorted({'agentscope', 'jieba', 'dashscope'} & set(sys.modules)))"
+    )
+    shown = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert shown.stdout.strip() == "[]"

@@ -1,0 +1,114 @@
+"""A model that is down, wrong or slow costs a distillation, never the words or the reply."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from agentscope_reme import ModelRequired, ReMe, Settings
+from agentscope_reme.errors import BadInput, BadMessage
+from agentscope_reme.testing import ScriptedChatModel, ToolCall
+from tests.stories.agents import make_agent, say
+
+TURN = {"id": "m1", "role": "user", "content": "My locker code is 4711."}
+WRITE = ToolCall(
+    "daily_write", {"name": "locker", "description": "Locker code.", "content": "Code 4711."}
+)
+
+
+async def test_an_outage_leaves_the_turn_pending_and_the_next_call_catches_up(
+    open_memory: Callable[..., ReMe],
+) -> None:
+    model = ScriptedChatModel([ConnectionError("provider is down"), WRITE, "Recorded."])
+    async with open_memory(model) as reme:
+        failed = await reme.auto_memory([TURN], session_id="s")
+        assert (failed.success, failed.pending, failed.path) == (False, True, None)
+        assert "provider is down" in failed.failed[0].reason
+        assert "4711" in (reme.workspace.root / "session/dialog/s.jsonl").read_text("utf-8")
+        status = await reme.status()
+        assert status.failures == {"auto_memory": 1}
+        assert status.pending_sessions == ["s"]
+        retried = await reme.auto_memory(session_id="s")
+        assert retried.path == "daily/2026-06-20/locker.md"
+        assert (await reme.status()).pending_sessions == []
+
+
+async def test_without_a_model_turns_are_saved_and_found(open_memory: Callable[..., ReMe]) -> None:
+    async with open_memory() as reme:
+        saved = await reme.auto_memory([TURN], session_id="s")
+        assert (saved.success, saved.pending) == (True, True)
+        assert (await reme.search("locker code")).hits[0].path == "session/dialog/s.jsonl"
+        with pytest.raises(ModelRequired, match="`chat_model`"):
+            await reme.summarise([TURN])
+
+
+async def test_the_agent_cannot_leave_its_card(open_memory: Callable[..., ReMe]) -> None:
+    elsewhere = ToolCall(
+        "daily_write",
+        {"name": "../../session/x", "description": "d", "content": "overwritten"},
+    )
+    model = ScriptedChatModel([elsewhere, WRITE, "Recorded."])
+    async with open_memory(model) as reme:
+        result = await reme.auto_memory([TURN], session_id="s")
+        files = sorted(
+            p.relative_to(reme.workspace.root).as_posix() for p in reme.workspace.root.rglob("*.md")
+        )
+    assert result.path == "daily/2026-06-20/locker.md"
+    assert files == ["daily/2026-06-20.md", "daily/2026-06-20/locker.md"]
+    assert "cannot contain '/'" in model.requests[1].text  # it was told, and could go on
+
+
+@pytest.mark.parametrize(
+    ("messages", "session", "error"),
+    [
+        ([{"content": "who said this?"}], "s", BadMessage),
+        ([{"role": "user", "content": 7}], "s", BadMessage),
+        ("hello", "s", BadMessage),
+        ([TURN], None, BadInput),
+        ([TURN], "", BadInput),
+        ([TURN], "../../etc/x", BadInput),
+    ],
+)
+async def test_bad_input_is_refused_before_anything_is_saved(
+    open_memory: Callable[..., ReMe], messages: Any, session: Any, error: type[Exception]
+) -> None:
+    async with open_memory() as reme:
+        with pytest.raises(error):
+            await reme.auto_memory(messages, session_id=session)
+        assert list((reme.workspace.root / "session").rglob("*.jsonl")) == []
+
+
+async def test_the_reply_is_delivered_when_memory_cannot_distil(
+    open_memory: Callable[..., ReMe],
+) -> None:
+    memory_model = ScriptedChatModel([ConnectionError("down")])
+    async with open_memory(memory_model) as reme:
+        agent = make_agent(ScriptedChatModel(["Your code is safe with me."]))
+        reme.attach(agent, session_id="s")
+        assert await say(agent, "My locker code is 4711.") == "Your code is safe with me."
+        await reme.drain()
+        status = await reme.status()
+    assert status.pending_sessions == ["s"]
+    assert status.failures["auto_memory"] == 1
+
+
+async def test_concurrent_calls_for_a_new_session_make_one_card(
+    open_memory: Callable[..., ReMe],
+) -> None:
+    read = ToolCall("read", {"path": "daily/2026-06-20/locker.md"})
+    model = ScriptedChatModel([WRITE, "Recorded.", read, "Nothing to add."])
+    async with open_memory(model, settings=Settings(watch=False, fsync=False)) as reme:
+        results = await asyncio.gather(
+            reme.auto_memory([TURN], session_id="s"),
+            reme.auto_memory([{**TURN, "id": "m2", "content": "It is blue."}], session_id="s"),
+        )
+        cards = list((reme.workspace.root / "daily/2026-06-20").iterdir())
+        log = (reme.workspace.root / "session/dialog/s.jsonl").read_text("utf-8")
+        assert (await reme.status()).pending_sessions == []
+    assert [r.success for r in results] == [True, True]
+    assert len(cards) == 1
+    assert "4711" in log
+    assert "It is blue." in log
