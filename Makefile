@@ -5,6 +5,8 @@ LINE ?= 1
 TOOLS := .venv-tools
 STAMP := .installed
 
+.SECONDARY:
+
 .PHONY: help demo test lint wheel test-v1 test-v2 smoke-v1 smoke-v2 bench soak clean
 
 help:
@@ -49,12 +51,12 @@ wheel: $(TOOLS)/$(STAMP)
 	.venv-v$*/bin/pip install -q --editable ".[v$*]" --group dev
 	touch $@
 
-test-v%: wheel .venv-v%/$(STAMP) smoke-v%
+test-v1 test-v2: test-v%: wheel .venv-v%/$(STAMP) smoke-v%
 	cd build/site && $(CURDIR)/.venv-v$*/bin/mypy --config-file $(CURDIR)/.ci/mypy-v$*.ini -p agentscope_reme
 	REME_EXPECT_LINE=$* .venv-v$*/bin/pytest tests
 
 # An empty environment with nothing but the wheel and its extra.
-smoke-v%: wheel
+smoke-v1 smoke-v2: smoke-v%: wheel
 	rm -rf .venv-smoke-$*
 	$(PYTHON) -m venv .venv-smoke-$*
 	.venv-smoke-$*/bin/pip install -q "$$(ls $(CURDIR)/dist/*.whl)[v$*]"

@@ -12,21 +12,20 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from agentscope_reme.clock import Clock
-from agentscope_reme.errors import Closed, Conflict, NotFound, StorageFailed
+from agentscope_reme.errors import Closed, Conflict, StorageFailed
 from agentscope_reme.files.changes import ANY, Change, Write
 from agentscope_reme.files.disk import Disk
 from agentscope_reme.files.journal import Journal
 from agentscope_reme.files.locks import WorkspaceLocks
-from agentscope_reme.results import ChangeRecord, IndexResult
-from agentscope_reme.schema import FileLink
+from agentscope_reme.results import IndexResult
 from agentscope_reme.settings import Settings
 from agentscope_reme.store.base import BaseFileStore, IndexedFile
 from agentscope_reme.vault.committing import Committer, Settled
 from agentscope_reme.vault.index_keeper import UNREADABLE, Indexer, IndexKeeper
 from agentscope_reme.vault.outcomes import Commit, Recovery, recovery_of
 from agentscope_reme.vault.planning import Plan, plan_changes, plan_delete, plan_move
+from agentscope_reme.vault.reading import WorkspaceReader
 from agentscope_reme.vault.scanning import Scanner
-from agentscope_reme.vault.showing import concerns, diff_of, record_of
 from agentscope_reme.vault.tree import Tree
 from agentscope_reme.vault.undoing import plan_undo
 from agentscope_reme.workspace import Workspace
@@ -34,7 +33,7 @@ from agentscope_reme.workspace import Workspace
 _ATTEMPTS: Final = 3  # how often a change that expects nothing is planned anew after a collision
 
 
-class Vault:
+class Vault(WorkspaceReader):
     """Changes files and keeps journal and index in step. Safe to call from several threads.
 
     Args:
@@ -61,15 +60,13 @@ class Vault:
         settings: Settings,
     ) -> None:
         self.workspace: Final = workspace
-        self.store: Final = store
         self.clock: Final = clock
         self._locks = locks
         self._retention_days = settings.journal_retention_days
-        self._journal = journal
-        self._tree = Tree(workspace, disk)
-        self._committer = Committer(self._tree, disk, journal)
-        self._keeper = IndexKeeper(self._tree, store, indexer, disk, settings)
-        self._scanner = Scanner(self._tree, self._keeper, locks)
+        tree = Tree(workspace, disk)
+        super().__init__(tree, store, journal, Committer(tree, disk, journal))
+        self._keeper = IndexKeeper(tree, store, indexer, disk, settings)
+        self._scanner = Scanner(tree, self._keeper, locks)
         self._is_open = False
 
     @property
@@ -107,37 +104,6 @@ class Vault:
     def close(self) -> None:
         """Refuse further changes; calling it again does nothing."""
         self._is_open = False
-
-    def exists(self, path: str) -> bool:
-        """Whether a file stands at `path`.
-
-        Raises:
-            BadPath: the path is unsafe.
-        """
-        return self._tree.place(self._tree.name(path)).is_file()
-
-    def read(self, path: str) -> bytes:
-        """The bytes of a file.
-
-        Raises:
-            BadPath: the path is unsafe.
-            NotFound: no file stands there.
-        """
-        return self._tree.read(self._tree.name(path))
-
-    def paths(self, prefix: str = "") -> list[str]:
-        """Visible files below a folder, all of them for ``""``, sorted.
-
-        Raises:
-            BadPath: the folder is unsafe.
-        """
-        folder = self._tree.name(prefix) if prefix.strip("/") else ""
-        return [file.path for file in self._tree.walk(folder)[0]]
-
-    def inlinks(self, path: str) -> list[FileLink]:
-        """Links that point at `path`, from other files."""
-        self.store.refresh()
-        return self.store.inlinks(self._tree.name(path))
 
     def commit(self, changes: Sequence[Change], *, actor: str, operation: str) -> Commit:
         """Make several writes and deletes as one change, wholly or not at all.
@@ -217,30 +183,6 @@ class Vault:
         commit = self._change(plan)
         self._committer.drop_trash(change_id)
         return commit
-
-    def history(self, path: str | None = None, limit: int = 50) -> list[ChangeRecord]:
-        """Changes, newest first; with `path` those of a file or of anything below a folder.
-
-        Raises:
-            BadPath: the path is unsafe.
-        """
-        wanted = None if path is None else self._tree.name(path)
-        found: list[ChangeRecord] = []
-        for entry in self._journal.entries():
-            if len(found) >= limit:
-                break
-            if concerns(entry, wanted):
-                found.append(record_of(entry))
-        return found
-
-    def diff(self, change_id: str) -> str:
-        """One change as a unified diff; binary files and renames are named as such.
-
-        Raises:
-            NotFound: there is no such change.
-        """
-        entry = self._journal.entry(change_id)
-        return diff_of(entry, lambda sha, path: self._image(sha, entry.change_id, path))
 
     def expire(self) -> int:
         """Remove journal months, pre-images and trash older than ``journal_retention_days``.
@@ -346,13 +288,6 @@ class Vault:
             return self._keeper.understand(path, self._tree.read(path))
         except UNREADABLE:
             return None
-
-    def _image(self, sha: str, change_id: str, path: str) -> bytes | None:
-        if self._tree.hash(path) == sha:
-            with contextlib.suppress(NotFound):
-                return self._tree.read(path)
-        content = self._committer.image(sha, change_id, path)
-        return content.data if content else None
 
     def _refuse_closed(self) -> None:
         if not self._is_open:
