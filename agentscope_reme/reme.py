@@ -15,10 +15,10 @@ from agentscope_reme.facade.agents import AgentCalls
 from agentscope_reme.facade.files import FileCalls
 from agentscope_reme.facade.journal import JournalCalls
 from agentscope_reme.facade.models import agent_port_of, chat_port_of, embedding_port_of, neutral
+from agentscope_reme.prompts import LANGUAGES
 from agentscope_reme.results import AutoMemoryResult, RecordResult
 from agentscope_reme.settings import Settings
 from agentscope_reme.steps import AutoMemoryStep, RecordStep
-from agentscope_reme.steps.prompts import LANGUAGES
 from agentscope_reme.workspace import Workspace
 
 

@@ -106,5 +106,5 @@ class DoctorStep(SessionStep[DoctorResult]):
 
     def _repair(self, stale: list[Failure]) -> int:
         paths = sorted({difference.item for difference in stale})
-        result = self.vault.apply_foreign(paths)
+        result = self.vault.apply_foreign(paths, force=True)
         return result.files + result.removed

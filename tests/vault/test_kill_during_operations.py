@@ -41,7 +41,7 @@ def _killed_run(root: Path, seed: int) -> tuple[State, list[State]]:
     command = [sys.executable, "-m", "tests.vault.crashing_child", str(root), str(seed)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=_REPOSITORY) as child:
         assert child.stdout is not None
-        said = [child.stdout.readline() for _ in range(chance.randrange(1, 40))]
+        said = [child.stdout.readline() for _ in range(chance.randrange(1, 25))]
         end = time.monotonic() + chance.random() * 0.02  # somewhere inside the next changes
         while time.monotonic() < end:
             pass
