@@ -100,6 +100,7 @@ class Engine:
             await asyncio.to_thread(parts.store.close)
             raise
         self.notices[:] = [*recovery.notices, *(f"{f.item}: {f.reason}" for f in scanned.failed)]
+        await self._expire()
         self._distiller = SerialWorker("auto_memory", on_failure=self.failures.report)
         self._embedder = SerialWorker("embedding", on_failure=self.failures.report)
         if parts.settings.watch:
@@ -161,6 +162,12 @@ class Engine:
     async def _distil_now(self, session_id: str) -> None:
         await self._distil(self.application, session_id=session_id)
         self.embed_soon()
+
+    async def _expire(self) -> None:
+        try:
+            await asyncio.to_thread(self.components.vault.expire)
+        except ReMeError as error:
+            self.failures.report("journal", error)
 
     async def _embed_missing(self) -> None:
         embedding, store = self.components.embedding, self.components.store

@@ -115,10 +115,9 @@ async def _ask(reme: ReMe, folder: Path, conversation: Conversation) -> list[Jud
         answer = await reme.search(question.text, limit=HITS, expand_links=False)
         passages: list[Passage] = []
         for hit in answer.hits:
-            log = logs.setdefault(hit.path, {}) or logs[hit.path]
-            if not log:
-                log.update(logged_turns(folder / hit.path))
-            lines = range(hit.start_line, hit.end_line + 1)
+            if hit.path not in logs:
+                logs[hit.path] = logged_turns(folder / hit.path)
+            log, lines = logs[hit.path], range(hit.start_line, hit.end_line + 1)
             passages.append(Passage(hit.text, dict(log[line] for line in lines if line in log)))
         judged.append(Judged(question, judge(passages, question.evidence)))
     return judged

@@ -6,11 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from agentscope_reme.hooks.post_reply import AutoMemoryHook
-from agentscope_reme.hooks.pre_reasoning import MemoryCompactionHook, RecallHook, ToolImageHook
-
 from agentscope_reme.agentscope_v1.tools import register_tools
 from agentscope_reme.errors import BadInput
+from agentscope_reme.hooks.post_reply import AutoMemoryHook
+from agentscope_reme.hooks.pre_reasoning import MemoryCompactionHook, RecallHook, ToolImageHook
 from agentscope_reme.ports import MemoryService
 from agentscope_reme.workspace import encode_name
 

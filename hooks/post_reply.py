@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from agentscope_reme.hooks.hook import Hook
-
 from agentscope_reme.agentscope_v1.guard import reporting
 from agentscope_reme.agentscope_v1.marks import HINT, conversation
 from agentscope_reme.agentscope_v1.memory import ReMeMemory
+from agentscope_reme.hooks.hook import Hook
 from agentscope_reme.ports import MemoryService
 
 if TYPE_CHECKING:

@@ -11,8 +11,6 @@ import asyncio
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
-from agentscope_reme.hooks.hook import Hook
-
 from agentscope_reme.agentscope_v1.guard import reporting
 from agentscope_reme.agentscope_v1.long_term_memory import LONGEST_QUERY
 from agentscope_reme.agentscope_v1.marks import COMPRESSED, HINT, is_conversation, recall_message
@@ -25,6 +23,7 @@ from agentscope_reme.agentscope_v1.window import (
     window_tokens,
 )
 from agentscope_reme.errors import BadInput
+from agentscope_reme.hooks.hook import Hook
 from agentscope_reme.messages import TextBlock
 from agentscope_reme.ports import MemoryService
 

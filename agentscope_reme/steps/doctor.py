@@ -10,8 +10,8 @@ from pydantic import BaseModel, ConfigDict
 from agentscope_reme.errors import ReMeError
 from agentscope_reme.files.session_log import session_ids
 from agentscope_reme.results import DoctorResult, Failure
-from agentscope_reme.steps.session import SessionStep, open_log
 from agentscope_reme.steps.base import Ref
+from agentscope_reme.steps.session import SessionStep, open_log
 from agentscope_reme.store.indexer import FileIndexer
 from agentscope_reme.vault.live_view import LiveView
 

@@ -27,10 +27,12 @@ from agentscope_reme.store.stored_segments import StoredSegments
 
 K1: Final = 1.5
 B: Final = 0.4
-"""Chunks are packed to nearly one size, so length says little; found on LoCoMo."""
+"""Chunks are packed to nearly one size, so length says little: on LoCoMo 0.4 and 0.75 are within
+0.2 points of evidence in the first 3 KB."""
 
 CONTEXT: Final = PassageContext(neighbours=0.3, file=0.5)
-"""Found on LoCoMo, where half or double of either share changes little."""
+"""Chosen by hand on seven LoCoMo conversations, on all of them at once: +3 points of evidence in
+the first 3 KB over plain BM25; half or double of either share is within 0.6 points of that."""
 
 
 class IndexState:

@@ -110,7 +110,7 @@ async def foreign_edit(reme: ReMe, folder: Path, number: int) -> float:
     text = place.read_text("utf-8") + f"\n{mark}\n"
     started = time.perf_counter()
     place.write_text(text, "utf-8")
-    while not (await reme.search(mark, limit=1)).hits:
+    while not any(mark in hit.text for hit in (await reme.search(mark, limit=1)).hits):
         await asyncio.sleep(0.005)
     return time.perf_counter() - started
 

@@ -10,12 +10,12 @@ from agentscope.agent import ReActAgent
 from agentscope.formatter import OpenAIChatFormatter
 from agentscope.memory import InMemoryMemory
 from agentscope.message import Msg
-from agentscope_reme.hooks import AutoMemoryHook, attach_v1
 from pydantic import BaseModel
 
 from agentscope_reme.agentscope_v1 import ReMeLongTermMemory, ReMeMemory, ReMeToolkit
 from agentscope_reme.agentscope_v1.scripted import ScriptedChatModel
 from agentscope_reme.errors import BadInput
+from agentscope_reme.hooks import AutoMemoryHook, attach_v1
 from agentscope_reme.messages import ToolCallBlock, ToolResultBlock
 from agentscope_reme.testing import Request, Step, ToolCall
 from tests.agentscope_v1.list_memory import ListMemory

@@ -11,11 +11,11 @@ from agentscope.formatter import OpenAIChatFormatter
 from agentscope.memory import InMemoryMemory, MemoryBase
 from agentscope.message import Msg
 from agentscope.token import CharTokenCounter
-from agentscope_reme.hooks import MemoryCompactionHook, attach_v1
 
 from agentscope_reme.agentscope_v1 import ReMeMemory, ReMeToolkit
 from agentscope_reme.agentscope_v1.scripted import ScriptedChatModel
 from agentscope_reme.errors import BadInput, StorageFailed
+from agentscope_reme.hooks import MemoryCompactionHook, attach_v1
 from agentscope_reme.settings import Settings
 from agentscope_reme.testing import Step, ToolCall
 from tests.agentscope_v1.list_memory import ListMemory

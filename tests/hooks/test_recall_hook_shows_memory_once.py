@@ -12,10 +12,10 @@ from agentscope.formatter import DeepSeekChatFormatter, FormatterBase, OpenAICha
 from agentscope.memory import InMemoryMemory
 from agentscope.message import Msg
 from agentscope.pipeline import MsgHub
-from agentscope_reme.hooks import RecallHook, ToolImageHook
 
 from agentscope_reme.agentscope_v1 import ReMeMemory, ReMeToolkit
 from agentscope_reme.agentscope_v1.scripted import ScriptedChatModel
+from agentscope_reme.hooks import RecallHook, ToolImageHook
 from agentscope_reme.messages import RECALL_TAG
 from agentscope_reme.settings import Settings
 from agentscope_reme.testing import Request, Step, ToolCall

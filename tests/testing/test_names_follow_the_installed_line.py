@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import agentscope_reme.hooks
 import pytest
 
+import agentscope_reme.hooks
 import agentscope_reme.testing
 from agentscope_reme.agentscope_line import installed_line
 
