@@ -147,8 +147,9 @@ class Engine:
 
     def embed_soon(self) -> None:
         """Submit a background run that fills in missing vectors."""
-        if self.components.embedding is not None and self._embedder is not None:
-            self._embedder.submit("vectors", self._embed_missing)
+        embedding = self.components.embedding
+        if embedding is not None and self._embedder is not None:
+            self._embedder.submit("vectors", lambda: self._embed_missing(embedding))
 
     async def archive(self, session_id: str, messages: Iterable[Message]) -> str:
         """Append turns in full to ``session/agentscope/``; returns the archive's path."""
@@ -169,9 +170,8 @@ class Engine:
         except ReMeError as error:
             self.failures.report("journal", error)
 
-    async def _embed_missing(self) -> None:
-        embedding, store = self.components.embedding, self.components.store
-        assert embedding is not None
+    async def _embed_missing(self, embedding: EmbeddingPort) -> None:
+        store = self.components.store
         while batch := await asyncio.to_thread(
             store.missing_vectors, embedding.space_id, _EMBED_BATCH
         ):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import date as Date
+import datetime
 
 from pydantic import BaseModel, ConfigDict
 
@@ -22,7 +22,7 @@ class AutoMemoryArguments(BaseModel):
 
     messages: tuple[Message, ...] | None = None
     session_id: str | None = None
-    date: Date | None = None
+    date: datetime.date | None = None
     hint: str = ""
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import datetime
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import date as Date
 from itertools import groupby, takewhile
 from typing import Final
 
@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict
 from agentscope_reme.errors import Conflict, ReMeError
 from agentscope_reme.files.session_log import LoggedMessage, SessionLog
 from agentscope_reme.messages import latest_moment
+from agentscope_reme.ports import AgentPort
 from agentscope_reme.results import AutoMemoryResult, Failure
 from agentscope_reme.steps.base import Ref
 from agentscope_reme.steps.card_writer import CardOutcome, CardRequest, CardWriter
@@ -36,7 +37,7 @@ class DistilArguments(BaseModel):
 
     session_id: str
     recorded_ids: frozenset[str] = frozenset()
-    date: Date | None = None
+    date: datetime.date | None = None
     hint: str = ""
 
 
@@ -71,7 +72,7 @@ class DistilStep(SessionStep[AutoMemoryResult]):
         result = AutoMemoryResult(session_path=log.path)
         async with self._alone(arguments.session_id) as mine:
             if mine and self.agent is not None:
-                await self._distil_all(arguments, log, result)
+                await self._distil_all(arguments, log, self._writer(self.agent), result)
             else:
                 result.pending = bool(await asyncio.to_thread(log.pending))
             if not (result.pending or result.failed or result.date):
@@ -87,12 +88,16 @@ class DistilStep(SessionStep[AutoMemoryResult]):
                 yield claimed
 
     async def _distil_all(
-        self, arguments: DistilArguments, log: SessionLog, result: AutoMemoryResult
+        self,
+        arguments: DistilArguments,
+        log: SessionLog,
+        writer: CardWriter,
+        result: AutoMemoryResult,
     ) -> None:
         while turns := await asyncio.to_thread(log.pending):
             part = self._first_part(arguments, turns)
             try:
-                await self._distil(arguments, log, part, result)
+                await self._distil(arguments, log, part, writer, result)
             except ReMeError as error:
                 self.failures.report("auto_memory", error)
                 result.success = False
@@ -137,6 +142,7 @@ class DistilStep(SessionStep[AutoMemoryResult]):
         arguments: DistilArguments,
         log: SessionLog,
         part: _Part,
+        writer: CardWriter,
         result: AutoMemoryResult,
     ) -> None:
         request = CardRequest(
@@ -146,7 +152,7 @@ class DistilStep(SessionStep[AutoMemoryResult]):
             hint=arguments.hint,
             messages=tuple(turn.message for turn in part.turns),
         )
-        outcome = await self._write_card(request)
+        outcome = await self._write_card(writer, request)
         await asyncio.to_thread(log.mark_distilled, part.turns[-1].id, card=outcome.path)
         result.model_calls += outcome.calls
         result.date = part.day
@@ -155,10 +161,9 @@ class DistilStep(SessionStep[AutoMemoryResult]):
             result.created = result.created or outcome.created
             result.modified = result.modified or outcome.modified
 
-    async def _write_card(self, request: CardRequest) -> CardOutcome:
-        assert self.agent is not None
-        writer = CardWriter(
-            agent=self.agent,
+    def _writer(self, agent: AgentPort) -> CardWriter:
+        return CardWriter(
+            agent=agent,
             vault=self.vault,
             store=self.store,
             settings=self.settings,
@@ -167,6 +172,8 @@ class DistilStep(SessionStep[AutoMemoryResult]):
             language=self.language,
             failures=self.failures,
         )
+
+    async def _write_card(self, writer: CardWriter, request: CardRequest) -> CardOutcome:
         for _ in range(_ATTEMPTS - 1):
             try:
                 return await writer.write(request)
