@@ -15,7 +15,7 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    chunk_byte_size: int = Field(default=800, ge=100)
+    chunk_byte_size: int = Field(default=600, ge=100)
     """Largest chunk the store indexes, in UTF-8 bytes."""
 
     max_indexed_file_bytes: int = Field(default=20 * 1024 * 1024, ge=1024)

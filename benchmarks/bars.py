@@ -79,8 +79,12 @@ BARS: Final = (
         True,
         _ratio("notes_per_second", more_is_better=True),
     ),
-    Bar("changed file durable and searchable, ms p50, fsyncs apart", 6.0, False,
-        _change_without_fsyncs),  # fmt: skip
+    Bar(
+        "changed file durable and searchable, ms p50, fsyncs apart",
+        6.0,
+        False,
+        _change_without_fsyncs,
+    ),
     Bar("fsyncs of that change", 3.0, False, _own("fsyncs_per_change"), ".1f"),
     Bar("foreign edit to searchable, ms p50", 300.0, False, _own("foreign_edit_p50_ms"), ".0f"),
     Bar("open to first answer, s", 0.5, False, _own("open_seconds"), ".3f"),

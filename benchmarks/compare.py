@@ -127,9 +127,7 @@ def _ratio(ours: float | None, theirs: float | None, key: str) -> str:
     return f"{better:.1f}x"
 
 
-def _run(
-    python: Path, module: str, words: list[str], material: Material, home: Path
-) -> Measures:
+def _run(python: Path, module: str, words: list[str], material: Material, home: Path) -> Measures:
     command = [
         *(str(python), "-m", f"benchmarks.peers.{module}", *words),
         *("--material", str(material.folder), "--home", str(home)),

@@ -29,7 +29,7 @@ from benchmarks.peers.prepare import interpreter, is_prepared
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 DATA: Final = ROOT.parent / "shared" / "data" / "locomo"
-SIZES: Final = (300, 500, 800, 1200)
+SIZES: Final = (300, 500, 650, 800, 1200)
 """Chunk sizes to choose from, in bytes."""
 HITS: Final = 40
 """Enough small chunks to fill the largest budget."""

@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import Awaitable
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import TypeVar
 
 os.environ.setdefault("REME_DISABLE_LOGURU", "true")  # its log files would be written to the home
 
@@ -19,7 +19,6 @@ from reme.schema import FileChunk, FileNode
 from benchmarks.peers.driving import FILES_PER_BATCH, TOP, Engine, File, main
 
 T = TypeVar("T")
-_FILES: Final = "*.md"
 
 
 class ReMeEngine(Engine):
@@ -56,9 +55,9 @@ class ReMeEngine(Engine):
     def index_notes(self, workspace: Path) -> None:
         self.open()
         chunker = MarkdownFileChunker()
+        places = sorted(workspace.rglob("*.md"))
 
         async def index() -> None:
-            places = sorted(workspace.rglob(_FILES))
             for start in range(0, len(places), FILES_PER_BATCH):
                 batch = [await chunker.chunk(p) for p in places[start : start + FILES_PER_BATCH]]
                 await self._store.upsert(batch)
