@@ -4,28 +4,42 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from typing import Final
+from contextlib import AsyncExitStack
+from typing import Final, Protocol
 
 from agentscope_reme.clock import Clock
-from agentscope_reme.errors import Closed, ModelFailed, ReMeError
+from agentscope_reme.errors import Closed, ReMeError
 from agentscope_reme.files.disk import Disk
 from agentscope_reme.files.journal import Journal
 from agentscope_reme.files.locks import WorkspaceLocks
-from agentscope_reme.files.session_log import SessionArchive
+from agentscope_reme.files.session_logs import SessionLogs
 from agentscope_reme.messages import Message
 from agentscope_reme.ports import AgentPort, ChatPort, EmbeddingPort
+from agentscope_reme.runtime.embedder import Embedder
 from agentscope_reme.runtime.failures import FailureLog
+from agentscope_reme.runtime.index_upkeep import IndexUpkeep
 from agentscope_reme.runtime.serial_worker import SerialWorker
 from agentscope_reme.settings import Settings
 from agentscope_reme.steps.context import ApplicationContext, Components
 from agentscope_reme.steps.distil import DistilStep
+from agentscope_reme.store.base import BaseFileStore
 from agentscope_reme.store.indexer import FileIndexer
 from agentscope_reme.store.local_store import LocalFileStore
+from agentscope_reme.store.log_indexer import LogIndexer
 from agentscope_reme.store.watcher import WorkspaceWatcher
 from agentscope_reme.vault.vault import Vault
 from agentscope_reme.workspace import Workspace
 
-_EMBED_BATCH: Final = 64
+
+class Background(Protocol):
+    """A part that works on while nobody waits for it."""
+
+    @property
+    def queued(self) -> int:
+        """Jobs that are not finished."""
+
+    async def drain(self, deadline_seconds: float) -> bool:
+        """Wait for them; ``False`` when the deadline came first."""
 
 
 class Engine:
@@ -64,6 +78,7 @@ class Engine:
             journal=Journal(workspace, disk=disk, clock=clock),
             clock=clock,
             settings=settings,
+            log_indexer=LogIndexer(settings, disk),
         )
         self.failures: Final = FailureLog()
         self.components: Final = Components(
@@ -73,96 +88,122 @@ class Engine:
             language=language,
             disk=disk,
             locks=locks,
+            logs=SessionLogs(workspace, disk=disk, locks=locks, clock=clock),
             store=store,
             vault=vault,
             failures=self.failures,
             chat=chat,
             agent=agent,
-            embedding=embedding,
+            embedder=_embedder(embedding, store, clock, self.failures),
         )
         self.application: Final = ApplicationContext(self.components)
+        self.upkeep: Final = IndexUpkeep(
+            vault,
+            patience_seconds=settings.index_patience_seconds,
+            on_failure=self.failures.report,
+            after=self.embed_soon,
+        )
         self.notices: Final[list[str]] = []
         self._distil = DistilStep()
         self._distiller: SerialWorker | None = None
-        self._embedder: SerialWorker | None = None
-        self._watcher: WorkspaceWatcher | None = None
+        self._opened = AsyncExitStack()
         self._turns: dict[str, int] = {}
 
     async def start(self) -> None:
-        """Open store and vault, settle what a crash left, index what changed meanwhile."""
-        parts = self.components
-        await asyncio.to_thread(parts.workspace.create)
-        await asyncio.to_thread(parts.store.open)
-        try:
-            recovery = await asyncio.to_thread(parts.vault.open)
-            scanned = await asyncio.to_thread(parts.vault.scan)
-        except BaseException:
-            await asyncio.to_thread(parts.store.close)
-            raise
-        self.notices[:] = [*recovery.notices, *(f"{f.item}: {f.reason}" for f in scanned.failed)]
-        await self._expire()
-        self._distiller = SerialWorker("auto_memory", on_failure=self.failures.report)
-        self._embedder = SerialWorker("embedding", on_failure=self.failures.report)
-        if parts.settings.watch:
-            self._watcher = WorkspaceWatcher(parts.workspace, parts.settings, self._on_paths)
-            await self._watcher.start()
+        """Open store and vault, settle what a crash left, index what changed meanwhile.
+
+        When a part cannot be opened, the parts before it are closed again.
+
+        Raises:
+            StorageFailed: the workspace cannot be opened or written.
+        """
+        async with AsyncExitStack() as opened:
+            await self._open(opened)
+            self._opened = opened.pop_all()
         self.embed_soon()
 
     async def close(self) -> None:
-        """Stop watching, drain the workers within the deadline, close vault and store."""
-        if self._watcher is not None:
-            await self._watcher.stop()
-            self._watcher = None
-        deadline = self.components.settings.close_drain_seconds
-        for worker in (self._distiller, self._embedder):
-            if worker is not None:
-                await worker.drain(deadline)
-                await worker.close()
-        self._distiller = self._embedder = None
-        await asyncio.to_thread(self.components.vault.close)
-        await asyncio.to_thread(self.components.store.close)
+        """Drain the background work within the deadline, then close every part, come what may."""
+        opened, self._opened = self._opened, AsyncExitStack()
+        try:
+            await self.drain(self.components.settings.close_drain_seconds)
+        finally:
+            await opened.aclose()
 
     @property
     def queued(self) -> int:
         """Background jobs that are not finished."""
-        return sum(w.queued for w in (self._distiller, self._embedder) if w is not None)
+        return sum(part.queued for part in self._background())
 
     async def drain(self, deadline_seconds: float) -> bool:
         """Wait for the background work there is; ``False`` when the deadline came first."""
-        done = True
-        for worker in (self._distiller, self._embedder):
-            if worker is not None:
-                done = await worker.drain(deadline_seconds) and done
+        clock, done = self.components.clock, True
+        end = clock.monotonic() + deadline_seconds
+        for part in self._background():
+            done = await part.drain(max(0.0, end - clock.monotonic())) and done
         return done
 
     def distil_soon(self, session_id: str) -> None:
         """Submit a background distillation of a session; every N-th call of it does the work."""
         if self.components.agent is None:
             return
-        turns = self._turns.get(session_id, 0) + 1
-        self._turns[session_id] = turns
-        if turns % self.components.settings.record_every_turns:
+        turns = self._turns.pop(session_id, 0) + 1
+        if turns < self.components.settings.record_every_turns:
+            self._turns[session_id] = turns
             return
-        self._running(self._distiller).submit(session_id, lambda: self._distil_now(session_id))
+        self._submit(session_id)
+
+    async def catch_up_soon(self) -> None:
+        """Submit every session that waits: called when a model has just proved to be alive."""
+        for session_id in await asyncio.to_thread(self.components.logs.waiting):
+            self._submit(session_id)
 
     def embed_soon(self) -> None:
         """Submit a background run that fills in missing vectors."""
-        embedding = self.components.embedding
-        if embedding is not None and self._embedder is not None:
-            self._embedder.submit("vectors", lambda: self._embed_missing(embedding))
+        if self.components.embedder is not None:
+            self.components.embedder.fill_soon()
 
     async def archive(self, session_id: str, messages: Iterable[Message]) -> str:
         """Append turns in full to ``session/agentscope/``; returns the archive's path."""
-        parts = self.components
-        archive = SessionArchive(
-            parts.workspace, session_id, disk=parts.disk, locks=parts.locks, clock=parts.clock
-        )
+        archive = self.components.logs.archive(session_id)
         await asyncio.to_thread(archive.append, list(messages))
         return archive.path
 
+    async def _open(self, opened: AsyncExitStack) -> None:
+        parts = self.components
+        await asyncio.to_thread(parts.workspace.create)
+        opened.push_async_callback(asyncio.to_thread, parts.store.close)
+        await asyncio.to_thread(parts.store.open)
+        opened.push_async_callback(self.upkeep.close)
+        opened.push_async_callback(asyncio.to_thread, parts.vault.close)
+        recovery = await asyncio.to_thread(parts.vault.open)
+        scanned = await self.upkeep.start()
+        self.notices[:] = [*recovery.notices, *(f"{f.item}: {f.reason}" for f in scanned.failed)]
+        await self._expire()
+        self._distiller = SerialWorker("auto_memory", on_failure=self.failures.report)
+        opened.push_async_callback(self._distiller.close)
+        if parts.embedder is not None:
+            parts.embedder.open()
+            opened.push_async_callback(parts.embedder.close)
+        if parts.settings.watch:
+            watcher = WorkspaceWatcher(parts.workspace, parts.settings, self._on_paths)
+            opened.push_async_callback(watcher.stop)
+            await watcher.start()
+
+    def _background(self) -> list[Background]:
+        parts = (self.upkeep, self._distiller, self.components.embedder)
+        return [part for part in parts if part is not None]
+
+    def _submit(self, session_id: str) -> None:
+        if self._distiller is None:
+            raise Closed(str(self.components.workspace), "the memory is not started", "Start it.")
+        self._distiller.submit(session_id, lambda: self._distil_now(session_id))
+
     async def _distil_now(self, session_id: str) -> None:
-        await self._distil(self.application, session_id=session_id)
+        result = await self._distil(self.application, session_id=session_id)
         self.embed_soon()
+        if result.model_calls and result.success:
+            await self.catch_up_soon()
 
     async def _expire(self) -> None:
         try:
@@ -170,27 +211,21 @@ class Engine:
         except ReMeError as error:
             self.failures.report("journal", error)
 
-    async def _embed_missing(self, embedding: EmbeddingPort) -> None:
-        store = self.components.store
-        while batch := await asyncio.to_thread(
-            store.missing_vectors, embedding.space_id, _EMBED_BATCH
-        ):
-            vectors = await embedding.embed([text for _, text in batch])
-            if len(vectors) != len(batch):
-                raise ModelFailed(
-                    len(vectors), f"{len(batch)} vectors were asked for", "Check the model."
-                )
-            by_hash = {key: vector for (key, _), vector in zip(batch, vectors, strict=True)}
-            await asyncio.to_thread(store.put_vectors, embedding.space_id, by_hash)
-
     async def _on_paths(self, paths: set[str]) -> None:
+        vault = self.components.vault
         try:
-            await asyncio.to_thread(self.components.vault.apply_foreign, sorted(paths))
+            if paths:
+                await asyncio.to_thread(vault.apply_foreign, sorted(paths))
+            else:  # the watcher lost track: look at everything
+                await asyncio.to_thread(vault.scan)
         except ReMeError as error:
             self.failures.report("watcher", error)
         self.embed_soon()
 
-    def _running(self, worker: SerialWorker | None) -> SerialWorker:
-        if worker is None:
-            raise Closed(str(self.components.workspace), "the memory is not started", "Start it.")
-        return worker
+
+def _embedder(
+    model: EmbeddingPort | None, store: BaseFileStore, clock: Clock, failures: FailureLog
+) -> Embedder | None:
+    if model is None:
+        return None
+    return Embedder(model, store, clock=clock, on_failure=failures.report)

@@ -1,33 +1,21 @@
 """The neutral message: what every conversation becomes before anything is stored.
 
-Converters for AgentScope's own messages live in the two adapter rooms; this module reads plain
-dictionaries (OpenAI style, and rows of common data sets).
+Converters for AgentScope's own messages live in the two adapter rooms; plain dictionaries are
+read in `agentscope_reme.message_rows`.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from agentscope_reme.clock import Clock
-from agentscope_reme.errors import BadMessage
 
 Role = Literal["user", "assistant", "system"]
-
-TIME_KEYS = (
-    "created_at",
-    "time_created",
-    "timestamp",
-    "createdAt",
-    "timeCreated",
-    "created_time",
-)
-"""Where the time of a message may stand: top level first, then inside ``metadata``."""
 
 RECALL_TAG = "recalled-memory"
 """The element that wraps recalled text in a prompt; what stands in it is never recorded again."""
@@ -36,38 +24,56 @@ LONG_TERM_MEMORY_NAME = "long_term_memory"
 """The speaker under which AgentScope 1.x puts retrieved memory into a conversation."""
 
 _MILLISECONDS_FROM = 10**11  # epoch seconds reach this in the year 5138
+_OPENING = re.compile(rf"<{RECALL_TAG}(?:\s[^<>]*)?>")
+_CLOSING = f"</{RECALL_TAG}>"
+_HALF_CHARACTER = re.compile(r"[\ud800-\udfff]")
+_LONGEST_KIND = 40
 
 
-class _Block(BaseModel):
+def _whole_characters(value: object) -> object:
+    """A text with its surrogate pairs joined and every lone half replaced by U+FFFD.
+
+    A half character (from a cut stream or a careless JSON writer) cannot be written as UTF-8; one
+    of them must not cost the turn it stands in.
+    """
+    if not isinstance(value, str) or value.isascii() or not _HALF_CHARACTER.search(value):
+        return value
+    return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+_Words = Annotated[str, BeforeValidator(_whole_characters)]
+
+
+class _Neutral(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class TextBlock(_Block):
+class TextBlock(_Neutral):
     """Words said by the speaker."""
 
     type: Literal["text"] = "text"
-    text: str
+    text: _Words
 
 
-class ThinkingBlock(_Block):
+class ThinkingBlock(_Neutral):
     """A model's own reasoning; kept in archives, never distilled."""
 
     type: Literal["thinking"] = "thinking"
-    text: str
+    text: _Words
 
 
-class DataBlock(_Block):
+class DataBlock(_Neutral):
     """An image or another binary: Base64 ``data``, or a ``url``; or a ``path`` where it was saved.
 
     ``sha256`` and ``size`` describe the decoded bytes once they were left out of a log.
     """
 
     type: Literal["data"] = "data"
-    media_type: str
-    data: str | None = None
-    url: str | None = None
-    path: str | None = None
-    sha256: str | None = None
+    media_type: _Words
+    data: _Words | None = None
+    url: _Words | None = None
+    path: _Words | None = None
+    sha256: _Words | None = None
     size: int | None = None
 
     @property
@@ -76,23 +82,23 @@ class DataBlock(_Block):
         return self.media_type.startswith("image/")
 
 
-class ToolCallBlock(_Block):
+class ToolCallBlock(_Neutral):
     """A request to run a tool; ``input`` is JSON text exactly as the model wrote it."""
 
     type: Literal["tool_call"] = "tool_call"
-    id: str
-    name: str
-    input: str
+    id: _Words
+    name: _Words
+    input: _Words
 
 
-class ToolResultBlock(_Block):
+class ToolResultBlock(_Neutral):
     """What a tool answered. Session logs leave ``output`` out and keep a reference."""
 
     type: Literal["tool_result"] = "tool_result"
-    id: str
-    name: str
+    id: _Words
+    name: _Words
     output: tuple[TextBlock | DataBlock, ...] = ()
-    omitted: str | None = None
+    omitted: _Words | None = None
     """Where the payload is, or how large it was, when ``output`` was left out."""
 
 
@@ -102,20 +108,18 @@ Block = Annotated[
 ]
 
 
-class Message(BaseModel):
+class Message(_Neutral):
     """One turn of a conversation, in no framework's form.
 
     ``created_at`` is the event time: aware, or naive exactly as it was given;
     ``created_at_text`` keeps the original spelling. ``id`` is ``None`` when the source had none.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    id: str | None = None
+    id: _Words | None = None
     role: Role
-    name: str
+    name: _Words
     created_at: datetime | None = None
-    created_at_text: str | None = None
+    created_at_text: _Words | None = None
     blocks: tuple[Block, ...] = ()
 
     @property
@@ -133,44 +137,50 @@ class Message(BaseModel):
 
     @classmethod
     def from_dict(cls, row: Mapping[str, Any]) -> Message:
-        """Read one plain dictionary.
-
-        Understood: ``role`` (or ``speaker``), ``content`` as text or a list of OpenAI-style parts
-        or AgentScope-style blocks, ``name`` (missing means the role), ``id``, OpenAI
-        ``tool_calls`` and ``tool_call_id``, and a time under any of `TIME_KEYS`.
+        """Read one plain dictionary; what is understood is told by `read_row`.
 
         Raises:
-            BadMessage: the row has no usable role or content.
+            BadMessage: the row is not a message; the error names what is wrong.
         """
-        role, name = _speaker(row)
-        moment, moment_text = _event_time(row)
-        message_id = row.get("id")
-        return cls(
-            id=None if message_id in (None, "") else str(message_id),
-            role=role,
-            name=name,
-            created_at=moment,
-            created_at_text=moment_text,
-            blocks=tuple(_blocks(row)),
-        )
+        from agentscope_reme.message_rows import read_row  # the reader is built on this module
+
+        return read_row(row)
+
+
+def not_kept(kind: object) -> TextBlock:
+    """The note that stands for a block of a kind this library does not know."""
+    return TextBlock(text=f"({' '.join(str(kind).split())[:_LONGEST_KIND]} not kept)")
 
 
 def without_recalled(message: Message) -> Message | None:
     """The message as it was said, without recalled memory; ``None`` when nothing else is in it.
 
-    Recording what was recalled would feed memory to itself.
+    Recording what was recalled would feed memory to itself. Only complete ``<recalled-memory>``
+    elements are taken out; who merely speaks of the tag, or left it open, is quoted in full.
     """
     if message.name == LONG_TERM_MEMORY_NAME:
         return None
-    marker = f"<{RECALL_TAG}"
-    kept = tuple(
-        block
-        for block in message.blocks
-        if not (isinstance(block, TextBlock) and marker in block.text)
-    )
-    if len(kept) == len(message.blocks):
+    kept = tuple(said for block in message.blocks if (said := _without_spans(block)) is not None)
+    if kept == message.blocks:
         return message
     return message.model_copy(update={"blocks": kept}) if kept else None
+
+
+def _without_spans(block: Block) -> Block | None:
+    if not isinstance(block, TextBlock):
+        return block
+    kept: list[str] = []
+    at = 0
+    while opening := _OPENING.search(block.text, at):
+        end = block.text.find(_CLOSING, opening.end())
+        if end < 0:
+            break
+        kept.append(block.text[at : opening.start()])
+        at = end + len(_CLOSING)
+    if not at:
+        return block
+    said = "".join((*kept, block.text[at:])).strip()
+    return TextBlock(text=said) if said else None
 
 
 def latest_moment(messages: Sequence[Message], clock: Clock) -> datetime | None:
@@ -186,156 +196,20 @@ def parse_moment(value: object) -> datetime | None:
     if isinstance(value, datetime):
         return value
     if isinstance(value, int | float):
-        return _from_epoch(float(value))
+        return _from_epoch(value)
     text = str(value).strip()
     if re.fullmatch(r"\d{9,}(\.\d+)?", text):
-        return _from_epoch(float(text))
+        return _from_epoch(text)
     try:
         return datetime.fromisoformat(text)
     except ValueError:
         return None
 
 
-def _from_epoch(number: float) -> datetime | None:
-    seconds = number / 1000 if abs(number) >= _MILLISECONDS_FROM else number
+def _from_epoch(number: float | str) -> datetime | None:
     try:
+        value = float(number)
+        seconds = value / 1000 if abs(value) >= _MILLISECONDS_FROM else value
         return datetime.fromtimestamp(seconds, UTC)
     except (OverflowError, OSError, ValueError):
         return None
-
-
-def _event_time(row: Mapping[str, Any]) -> tuple[datetime | None, str | None]:
-    metadata = row.get("metadata")
-    places = [row, metadata] if isinstance(metadata, Mapping) else [row]
-    first_text: str | None = None
-    for place in places:
-        for key in TIME_KEYS:
-            value = place.get(key)
-            if value in (None, ""):
-                continue
-            moment = parse_moment(value)
-            if moment is not None:
-                return moment, str(value)
-            first_text = first_text or str(value)
-    return None, first_text
-
-
-def _speaker(row: Mapping[str, Any]) -> tuple[Role, str]:
-    role = row.get("role", row.get("speaker"))
-    name = row.get("name")
-    match role:
-        case "user" | "human":
-            known: Role = "user"
-        case "assistant" | "ai" | "bot":
-            known = "assistant"
-        case "system" | "developer" | "tool" | "function":
-            known = "system"
-        case _:
-            raise BadMessage(
-                dict(row),
-                "a message needs `role` (user, assistant or system)",
-                'For example {"role": "user", "content": "Hello"}.',
-            )
-    return known, str(name) if name else str(role)
-
-
-def _blocks(row: Mapping[str, Any]) -> list[Block]:
-    content = row.get("content", row.get("text"))
-    if row.get("role") == "tool":
-        output = tuple(
-            b for b in _content_blocks(row, content) if isinstance(b, TextBlock | DataBlock)
-        )
-        call_id = str(row.get("tool_call_id") or "")
-        return [ToolResultBlock(id=call_id, name=str(row.get("name") or ""), output=output)]
-    blocks = _content_blocks(row, content)
-    for call in row.get("tool_calls") or ():
-        function = call.get("function", {})
-        blocks.append(
-            ToolCallBlock(
-                id=str(call.get("id") or ""),
-                name=str(function.get("name") or ""),
-                input=_as_json(function.get("arguments", "{}")),
-            )
-        )
-    return blocks
-
-
-def _content_blocks(row: Mapping[str, Any], content: object) -> list[Block]:
-    if content is None:
-        return []
-    if isinstance(content, str):
-        return [TextBlock(text=content)] if content else []
-    if isinstance(content, Sequence):
-        return [_part(row, part) for part in content]
-    raise BadMessage(
-        dict(row), "`content` must be text or a list of blocks", "Pass a string or a list."
-    )
-
-
-def _part(row: Mapping[str, Any], part: object) -> Block:
-    if isinstance(part, str):
-        return TextBlock(text=part)
-    if not isinstance(part, Mapping):
-        raise BadMessage(
-            dict(row), "a content block must be an object", 'Use {"type": "text", ...}.'
-        )
-    match part.get("type"):
-        case "text" | "input_text" | "output_text" | None if "text" in part:
-            return TextBlock(text=str(part["text"]))
-        case "thinking":
-            return ThinkingBlock(text=str(part.get("thinking", part.get("text", ""))))
-        case "image_url":
-            url = part.get("image_url")
-            return _from_url(
-                str(url.get("url", "") if isinstance(url, Mapping) else url), "image/*"
-            )
-        case "image" | "audio" | "video" | "data" as kind:
-            return _from_source(row, part, str(kind))
-        case "tool_use" | "tool_call":
-            return ToolCallBlock(
-                id=str(part.get("id") or ""),
-                name=str(part.get("name") or ""),
-                input=_as_json(part.get("input", "{}")),
-            )
-        case "tool_result":
-            inner = _content_blocks(row, part.get("output"))
-            return ToolResultBlock(
-                id=str(part.get("id") or ""),
-                name=str(part.get("name") or ""),
-                output=tuple(b for b in inner if isinstance(b, TextBlock | DataBlock)),
-                omitted=part.get("omitted"),
-            )
-        case other:
-            raise BadMessage(
-                other,
-                "this kind of content block is not known",
-                "Use text, image_url, data, thinking, tool_call or tool_result.",
-            )
-
-
-def _from_source(row: Mapping[str, Any], part: Mapping[str, Any], kind: str) -> DataBlock:
-    fallback = "application/octet-stream" if kind == "data" else f"{kind}/*"
-    source = part.get("source", part)
-    if not isinstance(source, Mapping):
-        raise BadMessage(dict(row), f"a {kind} block needs `source`", "Give Base64 data or a URL.")
-    media_type = str(source.get("media_type") or fallback)
-    if source.get("url"):
-        return _from_url(str(source["url"]), media_type)
-    return DataBlock(
-        media_type=media_type,
-        data=source.get("data"),
-        path=source.get("path"),
-        sha256=source.get("sha256"),
-        size=source.get("size"),
-    )
-
-
-def _from_url(url: str, media_type: str) -> DataBlock:
-    inline = re.match(r"data:([\w.+-]+/[\w.+-]+);base64,", url)
-    if inline:
-        return DataBlock(media_type=inline[1], data=url[inline.end() :])
-    return DataBlock(media_type=media_type, url=url)
-
-
-def _as_json(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from agentscope_reme.clock import Clock
 from agentscope_reme.context.compactor import Compactor
@@ -52,7 +52,7 @@ class ReMe(AgentCalls, FileCalls, JournalCalls):
         formatter: Any = None,
         embedding_model: Any = None,
         user: str | None = None,
-        language: str = "en",
+        language: Literal["en", "zh"] = "en",
         timezone: str | None = None,
         settings: Settings | None = None,
         clock: Clock | None = None,

@@ -19,7 +19,7 @@ class Settings(BaseModel):
     """Largest chunk the store indexes, in UTF-8 bytes."""
 
     max_indexed_file_bytes: int = Field(default=20 * 1024 * 1024, ge=1024)
-    """Larger files are kept but not indexed; `status()` counts them."""
+    """Larger files are kept but not searched; `doctor()` lists them."""
 
     tool_answer_bytes: int = Field(default=32 * 1024, ge=1024)
     """Cap on every text handed to an agent, in UTF-8 bytes."""
@@ -29,6 +29,10 @@ class Settings(BaseModel):
 
     recall_budget_tokens: int = Field(default=1500, ge=50)
     """How much recalled text a prompt gets, in estimated tokens."""
+
+    index_patience_seconds: float = Field(default=10.0, ge=0)
+    """How long `start()`, or a search that found the index damaged, waits until the index is whole
+    again, in seconds; later it goes on without, and `status()` says so."""
 
     close_drain_seconds: float = Field(default=10.0, ge=0)
     """How long `close()` waits for background work, in seconds."""
@@ -44,6 +48,9 @@ class Settings(BaseModel):
 
     agent_max_iters: int = Field(default=12, ge=1)
     """Model calls one background agent run may make."""
+
+    job_model_calls: int = Field(default=120, ge=2)
+    """Model calls one background job may make; what is left stays pending."""
 
     agent_deadline_seconds: float = Field(default=180.0, gt=0)
     """Wall-clock limit of one background agent run, in seconds."""

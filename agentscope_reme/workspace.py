@@ -13,7 +13,7 @@ import unicodedata
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from agentscope_reme.errors import BadInput, BadPath
+from agentscope_reme.errors import BadInput, BadPath, StorageFailed
 
 INTERNAL_FOLDERS: Final = frozenset({"metadata", "journal", "trash", "users", ".locks"})
 """Folders the library keeps for itself; no path of a caller may point into them."""
@@ -78,9 +78,20 @@ class Workspace:
         return self.root / ".locks"
 
     def create(self) -> None:
-        """Make the layer folders; existing ones are left alone."""
-        for name in (*LAYERS, "metadata", "journal", ".locks"):
-            (self.root / name).mkdir(parents=True, exist_ok=True)
+        """Make the layer folders; existing ones are left alone.
+
+        Raises:
+            StorageFailed: the operating system refused.
+        """
+        try:
+            for name in (*LAYERS, "metadata", "journal", ".locks"):
+                (self.root / name).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StorageFailed(
+                str(self.root),
+                f"the workspace cannot be made: {error}",
+                "Choose a folder that can be written.",
+            ) from error
 
     def normalise(self, path: str, *, what: str = "path") -> str:
         """The one spelling of a workspace-relative path.

@@ -13,7 +13,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -58,20 +58,27 @@ LINES: Final = (
 )
 
 
-def main() -> int:
-    """Print the tables; 0 even when a bar is missed, for a slow machine is no failure."""
+def main(words: Sequence[str] | None = None) -> int:
+    """Print the tables; 0 even when a bar is missed, for a slow machine is no failure.
+
+    Args:
+        words: the command line; that of the process without it.
+    """
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--chunks", type=int, default=20_000, help="size of the index")
     parser.add_argument("--notes", type=int, default=500, help="Markdown files")
     parser.add_argument("--full", action="store_true", help="100,000 chunks and 5,000 notes")
     parser.add_argument("--ours-only", action="store_true", help="leave the other engines out")
-    arguments = parser.parse_args()
+    parser.add_argument(
+        "--idle-seconds", type=float, default=8.0, help="how long to watch idleness"
+    )
+    arguments = parser.parse_args(words)
     chunks, notes = (100_000, 5000) if arguments.full else (arguments.chunks, arguments.notes)
     with tempfile.TemporaryDirectory(prefix="reme-compare-") as name:
         folder = Path(name)
         material = write_material(folder / "material", chunks=chunks, notes=notes)
         found = {OURS: measure(OURS, material, folder, Path(sys.executable))}
-        found[OURS] |= extras(material, folder)
+        found[OURS] |= extras(material, folder, arguments.idle_seconds)
         if not arguments.ours_only:
             found |= measure_others(material, folder)
     print(f"{chunks:,} chunks, {notes:,} notes, {os.cpu_count()} cores\n")
@@ -98,10 +105,11 @@ def measure(peer: Peer, material: Material, folder: Path, python: Path) -> Measu
     return found
 
 
-def extras(material: Material, folder: Path) -> Measures:
+def extras(material: Material, folder: Path, idle_seconds: float) -> Measures:
     """What is measured on this project alone, with the index that `measure` left."""
     home = folder / OURS.module / "index"
-    return _run(Path(sys.executable), "ours_extras", [], material, home)
+    words = ["--idle-seconds", str(idle_seconds)]
+    return _run(Path(sys.executable), "ours_extras", words, material, home)
 
 
 def table(found: Mapping[Peer, Measures]) -> str:

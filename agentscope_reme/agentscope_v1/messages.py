@@ -23,6 +23,7 @@ from agentscope_reme.messages import (
     ThinkingBlock,
     ToolCallBlock,
     ToolResultBlock,
+    not_kept,
     parse_moment,
 )
 
@@ -102,7 +103,7 @@ def _block(part: object) -> Iterable[Block]:
         case "tool_result":
             return [_tool_result(part)]
         case kind:
-            return [TextBlock(text=f"[a block of the unknown kind {kind!r:.40} was here]")]
+            return [not_kept(kind)]
 
 
 def _data(kind: str, source: object) -> list[Block]:

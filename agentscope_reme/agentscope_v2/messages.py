@@ -23,6 +23,7 @@ from agentscope_reme.messages import (
     ThinkingBlock,
     ToolCallBlock,
     ToolResultBlock,
+    not_kept,
     parse_moment,
 )
 
@@ -129,8 +130,10 @@ def _to_block(block: Any) -> Block | None:
             return ToolCallBlock(id=block.id, name=block.name, input=block.input)
         case scope.ToolResultBlock():
             return ToolResultBlock(id=block.id, name=block.name, output=_to_output(block.output))
-        case _:  # a hint, or a kind of block that did not exist when this was written
+        case scope.HintBlock():
             return None
+        case _:  # a kind of block that did not exist when this was written
+            return not_kept(getattr(block, "type", type(block).__name__))
 
 
 def _to_output(output: str | list[Any]) -> tuple[TextBlock | DataBlock, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from typing import Any, Final, Protocol
 
@@ -36,7 +37,7 @@ class ChunkList:
     def __init__(self, path: str) -> None:
         self.path: Final = path
         self.chunks: Final[list[FileChunk]] = []
-        self._equals: Counter[tuple[tuple[str, ...], str]] = Counter()
+        self._equals: Counter[bytes] = Counter()
 
     def add(
         self,
@@ -50,19 +51,44 @@ class ChunkList:
         """Append a chunk, unless it is blank; equal ones are told apart by their ordinal."""
         if not text.strip():
             return
-        ordinal = self._equals[headings, text]
-        self._equals[headings, text] += 1
+        key = _equality_key(headings, text)
+        ordinal = self._equals[key]
+        self._equals[key] += 1
         self.chunks.append(
-            FileChunk(
-                id=chunk_id(self.path, headings, text, ordinal),
-                path=self.path,
-                start_line=start_line,
-                end_line=end_line,
-                text=text,
-                headings=headings,
-                metadata=metadata or {},
-            )
+            self._made(text, start_line, end_line, headings, metadata or {}, ordinal)
         )
+
+    def unfinished(
+        self, text: str, start_line: int, end_line: int, *, metadata: dict[str, Any]
+    ) -> FileChunk:
+        """The chunk that `add` would append; nothing is appended, so it may still grow."""
+        ordinal = self._equals[_equality_key((), text)]
+        return self._made(text, start_line, end_line, (), metadata, ordinal)
+
+    def _made(
+        self,
+        text: str,
+        start_line: int,
+        end_line: int,
+        headings: tuple[str, ...],
+        metadata: dict[str, Any],
+        ordinal: int,
+    ) -> FileChunk:
+        return FileChunk(
+            id=chunk_id(self.path, headings, text, ordinal),
+            path=self.path,
+            start_line=start_line,
+            end_line=end_line,
+            text=text,
+            headings=headings,
+            metadata=metadata,
+        )
+
+
+def _equality_key(headings: tuple[str, ...], text: str) -> bytes:
+    """Equal for equal chunks; a hash, because the texts of a growing log are not kept."""
+    parts = "\0".join((*headings, text)).encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(parts, digest_size=16).digest()
 
 
 def checked_size(chunk_byte_size: int) -> int:

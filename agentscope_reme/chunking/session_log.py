@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -43,53 +43,115 @@ class SessionLogChunker:
 
     def chunk(self, path: str, text: str) -> list[FileChunk]:
         """The chunks of one log; see `Chunker.chunk`."""
-        found = ChunkList(path)
-        pack: list[_Turn] = []
-        pack_size = 0
-        for turn in _turns(without_surrogates(text).removeprefix(BOM)):
-            size = byte_length(turn.label) + byte_length(turn.text) + 1
-            if pack and pack_size + size - 1 > self.chunk_byte_size:
-                _add_pack(found, pack)
-                pack, pack_size = [], 0
-            if size - 1 > self.chunk_byte_size:
-                self._cut(found, turn)
-            else:
-                pack.append(turn)
-                pack_size += size
-        _add_pack(found, pack)
-        return found.chunks
+        cutter = SessionLogCutter(path, self.chunk_byte_size)
+        cutter.begin(text)
+        return cutter.take()
 
-    def _cut(self, found: ChunkList, turn: _Turn) -> None:
-        room = self.chunk_byte_size - byte_length(turn.label)
+
+class SessionLogCutter:
+    """Cuts a log that grows: what it gives together is what `SessionLogChunker` gives at once.
+
+    A chunk is finished when the next message does not fit any more. The last one is given as it
+    stands, and again when it has grown.
+
+    Args:
+        path: the workspace path, which goes into the chunk ids.
+        chunk_byte_size: the largest chunk, in UTF-8 bytes.
+
+    Attributes:
+        lines: how many lines were taken in.
+    """
+
+    def __init__(self, path: str, chunk_byte_size: int) -> None:
+        self._size: Final = chunk_byte_size
+        self._found = ChunkList(path)
+        self._pack: list[_Turn] = []
+        self._pack_size = 0
+        self.lines = 0
+
+    @property
+    def open_line(self) -> int:
+        """Chunks that begin before this line (1-based) are finished."""
+        return self._pack[0].line if self._pack else self.lines + 1
+
+    def begin(self, text: str) -> None:
+        """Take in the first lines of a log."""
+        self._add(_turns(_rows(without_surrogates(text).removeprefix(BOM), 1)))
+        self.lines = text.count("\n")
+
+    def grow(self, text: str) -> bool:
+        """Take in further whole lines.
+
+        Returns:
+            False when one of them replaces an earlier message, perhaps in a finished chunk:
+            nothing was taken in, and the log has to be cut anew.
+        """
+        rows = _rows(without_surrogates(text), self.lines + 1)
+        if any(isinstance(row.get("supersedes"), str) for row in rows.values()):
+            return False
+        self._add(_turns(rows))
+        self.lines += text.count("\n")
+        return True
+
+    def take(self) -> list[FileChunk]:
+        """The chunks finished since the last call, and the unfinished one."""
+        chunks = [*self._found.chunks]
+        self._found.chunks.clear()
+        if self._pack:
+            chunks.append(
+                self._found.unfinished(*_packed(self._pack), metadata=_metadata(self._pack))
+            )
+        return chunks
+
+    def _add(self, turns: Iterable[_Turn]) -> None:
+        for turn in turns:
+            size = byte_length(turn.label) + byte_length(turn.text) + 1
+            if self._pack and self._pack_size + size - 1 > self._size:
+                self._finish()
+            if size - 1 > self._size:
+                self._cut(turn)
+            else:
+                self._pack.append(turn)
+                self._pack_size += size
+
+    def _finish(self) -> None:
+        self._found.add(*_packed(self._pack), metadata=_metadata(self._pack))
+        self._pack, self._pack_size = [], 0
+
+    def _cut(self, turn: _Turn) -> None:
+        room = self._size - byte_length(turn.label)
         # A label that leaves no room for words is not worth repeating.
-        label = turn.label if room >= self.chunk_byte_size // 2 else ""
-        room = room if label else self.chunk_byte_size
+        label = turn.label if room >= self._size // 2 else ""
+        room = room if label else self._size
         pieces = [turn.text[a:b] for a, b in cut_line(turn.text, room)]
         for part, piece in enumerate(pieces, 1):
             if piece.strip():
                 metadata = _metadata([turn]) | {"part": part, "parts": len(pieces)}
                 text = label + piece.rstrip()
-                found.add(text, turn.line, turn.line, metadata=metadata)
+                self._found.add(text, turn.line, turn.line, metadata=metadata)
 
 
-def _add_pack(found: ChunkList, pack: list[_Turn]) -> None:
-    if pack:
-        text = "\n".join(turn.label + turn.text for turn in pack)
-        found.add(text, pack[0].line, pack[-1].line, metadata=_metadata(pack))
+def _packed(pack: list[_Turn]) -> tuple[str, int, int]:
+    """Text, first and last line of a chunk of whole messages."""
+    text = "\n".join(turn.label + turn.text for turn in pack)
+    return text, pack[0].line, pack[-1].line
 
 
 def _metadata(pack: list[_Turn]) -> dict[str, Any]:
     return {"rendered": True, "messages": [turn.id for turn in pack if turn.id is not None]}
 
 
-def _turns(text: str) -> Iterator[_Turn]:
+def _rows(text: str, first_line: int) -> dict[int, Mapping[str, Any]]:
+    """The message lines of a text, by line number."""
+    numbered = enumerate(text.split("\n"), first_line)
+    return {number: row for number, line in numbered if (row := _message_row(line)) is not None}
+
+
+def _turns(said: Mapping[int, Mapping[str, Any]]) -> Iterator[_Turn]:
     """The newest version of every message, in file order."""
     rows: dict[int, Mapping[str, Any]] = {}
     newest: dict[str, int] = {}
-    for number, line in enumerate(text.split("\n"), 1):
-        row = _message_row(line)
-        if row is None:
-            continue
+    for number, row in said.items():
         replaced = row.get("supersedes")
         if isinstance(replaced, str) and replaced in newest:
             rows.pop(newest[replaced], None)

@@ -84,7 +84,7 @@ class AgentCalls(IndexCalls):
         agent: Any,
         *,
         session_id: str,
-        recall: str = "auto",
+        recall: Literal["auto", "agent", "both", "off"] = "auto",
         record: bool = True,
         compact: bool = True,
     ) -> Any:
@@ -95,8 +95,8 @@ class AgentCalls(IndexCalls):
         Args:
             agent: a `ReActAgent` (1.x) or an `Agent` (2.x).
             session_id: the conversation its turns are recorded under.
-            recall: ``auto`` puts what memory knows about a question into the prompt; ``off``
-                leaves that to the tools.
+            recall: ``auto`` puts what memory knows about a question into the prompt, ``agent``
+                gives the agent memory tools instead, ``both`` does both, ``off`` neither.
             record: save turns and distil them in the background.
             compact: watch the length of the context window.
         """
@@ -152,13 +152,35 @@ class AgentCalls(IndexCalls):
         return ReMeLongTermMemory(self._service(), session_id=session_id)
 
     def middleware(
-        self, *, mode: Literal["both", "static", "agent"] = "both"
+        self,
+        *,
+        mode: Literal["both", "static", "agent"] = "both",
+        session_id: str | None = None,
+        record: bool = True,
+        include: Sequence[str] | None = None,
+        read_only: bool = False,
     ) -> ReMeMemoryMiddleware:
-        """AgentScope 2.x: the middleware for ``Agent(middlewares=[...])``."""
+        """AgentScope 2.x: the middleware for ``Agent(middlewares=[...])``.
+
+        Args:
+            mode: ``static`` recalls into the prompt, ``agent`` gives the agent memory tools,
+                ``both`` does both. Turns are recorded in every mode.
+            session_id: the conversation; the agent's own session id without it.
+            record: save turns and distil them in the background.
+            include: only these tools.
+            read_only: only tools that change nothing.
+        """
         require_line(2, "ReMe.middleware", "ReMe.attach or ReMe.memory")
         from agentscope_reme.agentscope_v2 import ReMeMemoryMiddleware
 
-        return ReMeMemoryMiddleware(self._service(), mode=mode)
+        return ReMeMemoryMiddleware(
+            self._service(),
+            mode=mode,
+            session_id=session_id,
+            record=record,
+            include=include,
+            read_only=read_only,
+        )
 
     def _service(self) -> MemoryService:
         return cast("MemoryService", self)

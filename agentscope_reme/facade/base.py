@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
 from agentscope_reme.engine import Engine
-from agentscope_reme.steps.context import Components
+from agentscope_reme.errors import BadInput, Closed
+from agentscope_reme.steps.context import ApplicationContext, Components
 from agentscope_reme.tools.file_operations import FileOperations
 from agentscope_reme.tools.scope import OWNER, Scope
 from agentscope_reme.vault.live_view import LiveView
@@ -25,34 +26,67 @@ class Calls:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._started = False
-        self._starting = asyncio.Lock()
+        self._opening: asyncio.Task[None] | None = None
+        self._closing: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         """Open the workspace and catch up with the files; calling it again does nothing.
 
+        Who is cancelled while waiting here gives up the wait, not the start. After `close` the
+        memory can be started again.
+
         Raises:
             StorageFailed: the workspace cannot be opened or written.
         """
-        async with self._starting:
-            if not self._started:
-                await self._engine.start()
-                self._started = True
+        if self._closing is not None:
+            await asyncio.shield(self._closing)
+            self._closing = self._opening = None
+        if self._opening is None or _failed(self._opening):
+            self._opening = asyncio.create_task(self._engine.start(), name="start of a memory")
+        self._require_this_loop(self._opening)
+        await asyncio.shield(self._opening)
 
     async def close(self) -> None:
         """Drain background work within `Settings.close_drain_seconds` and close.
 
         What was not finished stays pending in the files. Calling it again does nothing.
         """
-        async with self._starting:
-            if self._started:
-                self._started = False
+        if self._opening is None:
+            return
+        self._require_this_loop(self._opening)
+        if self._closing is None:
+            self._closing = asyncio.create_task(self._close(), name="close of a memory")
+        await asyncio.shield(self._closing)
+
+    @property
+    def application(self) -> ApplicationContext:
+        """Where steps of your own run: ``await MyStep()(reme.application, ...)``."""
+        return self._engine.application
+
+    async def _close(self) -> None:
+        opening = self._opening
+        if opening is not None:
+            await asyncio.wait({opening})
+            if not _failed(opening):
                 await self._engine.close()
 
     async def _ready(self) -> Components:
-        if not self._started:
-            await self.start()
+        if self._closing is not None:
+            raise Closed(
+                str(self._engine.components.workspace.root),
+                "the memory was closed",
+                "Call `start()` to use it again, or open a new `ReMe`.",
+            )
+        await self.start()
         return self._engine.components
+
+    def _require_this_loop(self, task: asyncio.Task[None]) -> None:
+        if task.get_loop() is not asyncio.get_running_loop():
+            raise BadInput(
+                str(self._engine.components.workspace.root),
+                "the memory was started in another event loop",
+                "Use one `asyncio.run` for its whole life, or open a new `ReMe`.",
+            )
 
     def _operations(self, scope: Scope) -> FileOperations:
         parts = self._engine.components
@@ -72,3 +106,7 @@ class Calls:
         if changes:
             self._engine.embed_soon()
         return result
+
+
+def _failed(task: asyncio.Task[None]) -> bool:
+    return task.done() and (task.cancelled() or task.exception() is not None)

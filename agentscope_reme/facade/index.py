@@ -23,6 +23,7 @@ from agentscope_reme.steps import IndexStep, RecallStep, SearchStep
 from agentscope_reme.steps.doctor import DoctorStep
 from agentscope_reme.steps.graph import SnapshotStep, TraverseStep
 from agentscope_reme.steps.session import pending_sessions
+from agentscope_reme.store.base import StoreStats
 
 _SCOPES: Final = ("all", "daily", "digest", "session", "resource")
 
@@ -74,22 +75,28 @@ class IndexCalls(Calls):
             BadInput: the query is empty or an argument is out of range.
         """
         await self._ready()
-        return await self._search_step(
-            self._engine.application,
-            query=query,
-            limit=limit,
-            min_score=min_score,
-            start_date=start_date,
-            end_date=end_date,
-            path_prefix=path_prefix,
-            tags=tuple(tags or ()),
-            filters=dict(filters or {}),
-            fusion=fusion,
-            vector_weight=vector_weight,
-            expand_links=expand_links,
-            max_links_per_direction=max_links_per_direction,
-            tool_context_id=tool_context_id,
-        )
+        arguments = {
+            "query": query,
+            "limit": limit,
+            "min_score": min_score,
+            "start_date": start_date,
+            "end_date": end_date,
+            "path_prefix": path_prefix,
+            "tags": tags or (),
+            "filters": filters or {},
+            "fusion": fusion,
+            "vector_weight": vector_weight,
+            "expand_links": expand_links,
+            "max_links_per_direction": max_links_per_direction,
+            "tool_context_id": tool_context_id,
+        }
+        upkeep, damages = self._engine.upkeep, self._engine.upkeep.damages
+        found = await self._search_step(self._engine.application, **arguments)
+        if found.hits and tool_context_id is not None:
+            return found  # they count as shown now and would be left out
+        if await upkeep.whole_again(since=damages):
+            return await self._search_step(self._engine.application, **arguments)
+        return found
 
     async def recall(
         self, query: str, *, budget_tokens: int = 1500, media: bool = False
@@ -101,7 +108,7 @@ class IndexCalls(Calls):
         Args:
             query: what the conversation is about.
             budget_tokens: how large the pack may be, in estimated tokens.
-            media: also name the pictures the passages link to.
+            media: also return the pictures the passages link to, at most three.
         """
         await self._ready()
         return await self._recall_step(
@@ -146,7 +153,11 @@ class IndexCalls(Calls):
         return TagsResult(answer="\n".join(rows) or "No tags.", tags=ranked)
 
     async def reindex(self, scope: str = "all") -> IndexResult:
-        """Compare every file of a layer with the index by content hash, and correct the index.
+        """Make the index say what the files say, whatever it said before.
+
+        ``all`` builds a new index beside the one in use, which goes on answering until the new one
+        takes its place; interrupted, it is gone on with at the next start. A single layer is
+        compared in place, by content. Files that are missing are taken as deleted on purpose.
 
         Args:
             scope: ``all``, ``daily``, ``digest``, ``session`` or ``resource``.
@@ -193,9 +204,15 @@ class IndexCalls(Calls):
             chunks=stats.chunks,
             pending_sessions=pending,
             queued_jobs=self._engine.queued,
-            vectors_pending=stats.vectors_pending,
+            vectors_pending=_vectors_pending(stats, wanted=parts.embedder is not None),
             dirty=list(parts.vault.dirty),
             failures=failures.counts,
             last_failures=failures.last,
             notices=notices,
         )
+
+
+def _vectors_pending(stats: StoreStats, *, wanted: bool) -> int:
+    if not wanted:
+        return 0
+    return stats.vectors_pending if stats.vectors else stats.chunks  # no space is known yet

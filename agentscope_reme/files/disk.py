@@ -18,7 +18,7 @@ import stat
 import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 from agentscope_reme.errors import NotFound, StorageFailed
 
@@ -62,6 +62,17 @@ class Disk:
         """
         with _told(place, "reading"):
             return place.read_bytes()
+
+    @contextlib.contextmanager
+    def reading(self, place: Path) -> Iterator[BinaryIO]:
+        """A file open for reading, for those who need a part of it.
+
+        Raises:
+            NotFound: nothing stands there.
+            StorageFailed: it cannot be read.
+        """
+        with _told(place, "reading"), place.open("rb") as file:
+            yield file
 
     def replace(self, place: Path, data: bytes, *, mode: int | None = None) -> None:
         """Put `data` at `place`, durably and all at once; folders are made on the way.
@@ -130,6 +141,15 @@ class Disk:
             self._append_to(place, data)
         if created:
             self.flush_folders([place.parent])
+
+    def make_folder(self, place: Path) -> None:
+        """Make a folder and those above it; nothing happens when it is there.
+
+        Raises:
+            StorageFailed: the disk refused.
+        """
+        with _told(place, "making the folder"):
+            place.mkdir(parents=True, exist_ok=True)
 
     def link_or_copy(self, src: Path, dst: Path) -> None:
         """Give a file a second name; a flushed copy where the disk knows no hard links.

@@ -50,10 +50,17 @@ class PathChange:
 
 @dataclass(frozen=True, slots=True)
 class FolderChange:
-    """A folder that went away as a whole; ``target`` is its new path, ``None`` for the trash."""
+    """A folder that went away as a whole, or came back.
+
+    Attributes:
+        path: the folder.
+        target: its new path; ``None`` for the trash.
+        restored: the change whose trash the rest of the folder came back from.
+    """
 
     path: str
     target: str | None = None
+    restored: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,13 +304,18 @@ def _dump(entry: JournalEntry) -> bytes:
         "changes": [_change_row(change) for change in entry.changes],
     }
     if entry.folder is not None:
-        row["folder"] = {"path": entry.folder.path, "target": entry.folder.target}
+        row["folder"] = _folder_row(entry.folder)
     return _line(row)
 
 
 def _change_row(change: PathChange) -> dict[str, Any]:
     row = {"path": change.path, "before": change.before, "after": change.after}
     return row if change.origin is None else {**row, "origin": change.origin}
+
+
+def _folder_row(folder: FolderChange) -> dict[str, Any]:
+    row = {"path": folder.path, "target": folder.target}
+    return row if folder.restored is None else {**row, "restored": folder.restored}
 
 
 def _line(row: Mapping[str, Any]) -> bytes:

@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from agentscope_reme.files.growing_file import Extension
+from agentscope_reme.files.log_state import KnownLine, ParsedLog
 from agentscope_reme.files.session_lines import (
     Form,
-    ParsedLog,
     content_key,
     has_time,
     identity_key,
@@ -25,12 +26,21 @@ _SHORTEST_REPEAT: Final = 2  # a single repeated turn ("ok") may well have been 
 
 @dataclass(frozen=True, slots=True)
 class Appended:
-    """What an append did; ``ids`` holds the id of every message of the call, in its order."""
+    """What an append did.
+
+    Attributes:
+        appended: messages that are new.
+        duplicates: messages that were known.
+        superseded: messages that were known and say something else now.
+        ids: the id of every message of the call, in its order.
+        written: the file around the write; ``None`` when nothing, or not by us alone, was written.
+    """
 
     appended: int
     duplicates: int
     superseded: int
     ids: tuple[str, ...]
+    written: Extension | None = None
 
 
 class Batch:
@@ -42,19 +52,17 @@ class Batch:
         form: what of a message is kept.
 
     Attributes:
-        lines: what to append, without newlines.
+        lines: what to append.
     """
 
     def __init__(self, known: ParsedLog, session_id: str, form: Form) -> None:
         self._session_id = session_id
         self._form = form
-        self._said = {row.id: content_key(row.fields) for row in known.rows.values()}
-        self._order = known.order
+        self._known = known
+        self._said: dict[str, bytes] = {}
         self._alike: dict[str, list[str]] = {}
-        for identity, message_id in known.order:
-            self._alike.setdefault(identity, []).append(message_id)
         self._met: Counter[str] = Counter()
-        self.lines: list[bytes] = []
+        self.lines: list[KnownLine] = []
         self._ids: list[str] = []
         self._superseded = 0
 
@@ -68,24 +76,32 @@ class Batch:
             if message.id is None:
                 self._add_unnamed(position, message, fields, repeated=repeated)
             else:
-                self._add_named(message, message.id, line, content_key(fields))
+                self._add_named(message, message.id, line, identity_key(fields), fields)
 
-    def outcome(self) -> Appended:
+    def outcome(self, written: Extension | None = None) -> Appended:
         """What was decided, counted."""
         appended = len(self.lines) - self._superseded
         duplicates = len(self._ids) - len(self.lines)
-        return Appended(appended, duplicates, self._superseded, tuple(self._ids))
+        return Appended(appended, duplicates, self._superseded, tuple(self._ids), written)
 
-    def _add_named(self, message: Message, message_id: str, line: bytes, said: str) -> None:
+    def _add_named(
+        self,
+        message: Message,
+        message_id: str,
+        line: bytes,
+        identity: str,
+        fields: Mapping[str, Any],
+    ) -> None:
+        said = content_key(fields)
         self._ids.append(message_id)
-        before = self._said.get(message_id)
+        before = self._said.get(message_id) or self._said_before(message_id)
         if before == said:
             return
         if before is not None:
             self._superseded += 1
             line = message_line(message, supersedes=True)
         self._said[message_id] = said
-        self.lines.append(line)
+        self.lines.append(KnownLine(line, (message_id, identity, said)))
 
     def _add_unnamed(
         self, position: int, message: Message, fields: Mapping[str, Any], *, repeated: bool
@@ -95,30 +111,41 @@ class Batch:
         if known is not None:
             self._ids.append(known)
             return
-        alike = self._alike.setdefault(identity, [])
+        alike = self._alike_so_far(identity)
         made_up = _made_up_id(self._session_id, identity, len(alike))
         alike.append(made_up)
         named = message.model_copy(update={"id": made_up})
-        self._add_named(named, made_up, message_line(named), content_key(fields))
+        self._add_named(named, made_up, message_line(named), identity, fields)
 
     def _known_id(
         self, position: int, identity: str, fields: Mapping[str, Any], *, repeated: bool
     ) -> str | None:
         """The id under which this message is already logged, if it is."""
-        alike = self._alike.get(identity, [])
+        alike = self._alike_so_far(identity)
         ordinal = self._met[identity]
         self._met[identity] += 1
         if has_time(fields) or repeated:
             return alike[ordinal] if ordinal < len(alike) else None
-        if position < len(self._order) and self._order[position][0] == identity:
-            return self._order[position][1]
+        order = self._known.order
+        if position < len(order) and order[position][0] == identity:
+            return order[position][1]
         return None
+
+    def _said_before(self, message_id: str) -> bytes | None:
+        row = self._known.rows.get(message_id)
+        return None if row is None else row.said
+
+    def _alike_so_far(self, identity: str) -> list[str]:
+        """Ids of this identity, in the log and in this batch; a list of this batch's own."""
+        if identity not in self._alike:
+            self._alike[identity] = list(self._known.alike.get(identity, ()))
+        return self._alike[identity]
 
     def _repeats_the_end(self, rows: Sequence[Mapping[str, Any]]) -> bool:
         """Whether the whole call is what the log ends with: a retry of an increment."""
         if len(rows) < _SHORTEST_REPEAT or any(row.get("id") for row in rows):
             return False
-        end = [identity for identity, _ in self._order[-len(rows) :]]
+        end = [identity for identity, _ in self._known.order[-len(rows) :]]
         return end == [identity_key(row) for row in rows]
 
 

@@ -10,8 +10,8 @@ import base64
 import binascii
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from pydantic import ValidationError
@@ -20,6 +20,8 @@ from agentscope_reme.messages import Block, DataBlock, Message, ToolResultBlock
 
 _COMPARED: Final = ("role", "name", "blocks")
 """What makes a message with a known id an edited one; its time alone does not."""
+
+_KEY_BYTES: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,6 @@ class Row:
     line: int
     id: str
     fields: Mapping[str, Any]
-    raw: bytes
 
 
 Line = Header | Distilled | Row | None
@@ -86,13 +87,6 @@ def header_line(session_id: str) -> bytes:
     return _dumped({"type": "session", "session_id": session_id})
 
 
-def numbered(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """The lines of a log with their 1-based numbers; empty ones are left out."""
-    for number, raw in enumerate(data.split(b"\n"), start=1):
-        if raw.strip():
-            yield number, raw
-
-
 def parse_line(number: int, raw: bytes) -> Line:
     """What a line says.
 
@@ -105,9 +99,7 @@ def parse_line(number: int, raw: bytes) -> Line:
     match fields.get("type"):
         case None if isinstance(fields.get("role"), str):
             message_id = fields.get("id")
-            return Row(
-                number, f"line-{number}" if message_id is None else str(message_id), fields, raw
-            )
+            return Row(number, f"line-{number}" if message_id is None else str(message_id), fields)
         case "session" if isinstance(fields.get("session_id"), str):
             return Header(fields["session_id"])
         case "distilled" if isinstance(fields.get("through"), str):
@@ -140,9 +132,10 @@ def message_line(message: Message, *, supersedes: bool = False) -> bytes:
     return text.encode("utf-8")
 
 
-def content_key(fields: Mapping[str, Any]) -> str:
+def content_key(fields: Mapping[str, Any]) -> bytes:
     """Equal for two lines that say the same; for comparing a message with its earlier version."""
-    return json.dumps([fields.get(key) for key in _COMPARED], sort_keys=True)
+    said = json.dumps([fields.get(key) for key in _COMPARED], sort_keys=True)
+    return hashlib.blake2b(said.encode(), digest_size=_KEY_BYTES).digest()
 
 
 def identity_key(fields: Mapping[str, Any]) -> str:
@@ -197,46 +190,3 @@ def _reference(encoded: str) -> dict[str, Any]:
 
 def _dumped(row: Mapping[str, Any]) -> bytes:
     return json.dumps(row, ensure_ascii=False).encode("utf-8", "surrogatepass")
-
-
-@dataclass
-class ParsedLog:
-    """What the lines of one file say together."""
-
-    header: bool = False
-    rows: dict[str, Row] = field(default_factory=dict)
-    """The newest line of every id, in order of first arrival."""
-    order: list[tuple[str, str]] = field(default_factory=list)
-    """Identity and id of every message as it first arrived."""
-    distilled: list[Distilled] = field(default_factory=list)
-    unreadable: set[int] = field(default_factory=set)
-    cursor: int = 0
-
-    def add(self, number: int, raw: bytes) -> None:
-        """Take in one more line."""
-        try:
-            line = parse_line(number, raw)
-        except ValueError:
-            self.unreadable.add(number)
-            return
-        match line:
-            case Header():
-                self.header = True
-            case Distilled():
-                self.distilled.append(line)
-                row = self.rows.get(line.through)
-                self.cursor = max(self.cursor, line.line or (row.line if row else 0))
-            case Row():
-                if line.id not in self.rows:
-                    self.order.append((identity_key(line.fields), line.id))
-                self.rows[line.id] = line
-
-    def newest(self) -> list[LoggedMessage]:
-        """The newest versions, in order of first arrival."""
-        found = []
-        for row in self.rows.values():
-            try:
-                found.append(LoggedMessage(row.line, message_of(row), row.id))
-            except ValueError:
-                self.unreadable.add(row.line)
-        return found

@@ -7,25 +7,26 @@ the newest. What cannot be read stays in the file byte for byte.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from operator import attrgetter
+from types import MappingProxyType
 from typing import Final
 
 from agentscope_reme.clock import Clock
 from agentscope_reme.errors import NotFound
 from agentscope_reme.files.disk import Disk
+from agentscope_reme.files.growing_file import Extension
 from agentscope_reme.files.locks import WorkspaceLocks
+from agentscope_reme.files.log_state import KnownLine, LogState, LogStates
 from agentscope_reme.files.session_batch import Appended, Batch
 from agentscope_reme.files.session_lines import (
     Distilled,
     Form,
     LoggedMessage,
-    ParsedLog,
     as_archived,
     as_logged,
     header_line,
-    numbered,
 )
 from agentscope_reme.files.session_names import (
     ARCHIVE_FOLDER,
@@ -57,7 +58,16 @@ class SessionContents:
 
 
 class _SessionFile:
-    """A file of message lines under one session id."""
+    """A file of message lines under one session id.
+
+    Args:
+        workspace: where it lives.
+        session_id: whose file it is.
+        disk: how it is read and appended to.
+        locks: keep other appenders out.
+        clock: the source of "now".
+        states: what is known of logs; share them, and a log is parsed once.
+    """
 
     _folder: str
     _form: Form
@@ -70,13 +80,14 @@ class _SessionFile:
         disk: Disk,
         locks: WorkspaceLocks,
         clock: Clock,
+        states: LogStates | None = None,
     ) -> None:
         encode_name(session_id)  # refuse an impossible id here, not at the first append
         self._workspace = workspace
         self.session_id: Final = session_id
-        self._disk = disk
         self._locks = locks
         self._clock = clock
+        self._states = states or LogStates(disk)
 
     @property
     def path(self) -> str:
@@ -84,27 +95,21 @@ class _SessionFile:
         return session_file(self._workspace, self._folder, self.session_id)
 
     def _append(self, messages: Sequence[Message]) -> Appended:
-        with self._locks.session(self.session_id):
-            path = self.path
-            known = self._parse(path)
+        with self._locks.session(self.session_id), self._state() as state:
+            known = state.current()
             batch = Batch(known, self.session_id, self._form)
             batch.add_all(messages)
-            if batch.lines:
-                header = [] if known.header else [header_line(self.session_id)]
-                self._write(path, [*header, *batch.lines])
-            return batch.outcome()
+            if not batch.lines:
+                return batch.outcome()
+            header = [] if known.header else [KnownLine(header_line(self.session_id))]
+            return batch.outcome(state.append([*header, *batch.lines]))
 
-    def _write(self, path: str, lines: Sequence[bytes]) -> None:
-        place = self._workspace.locate_normalised(path)
-        self._disk.append(place, b"".join(line + b"\n" for line in lines))
-
-    def _parse(self, path: str) -> ParsedLog:
-        place = self._workspace.locate_normalised(path)
-        parsed = ParsedLog()
-        if place.exists():
-            for number, raw in numbered(self._disk.read(place)):
-                parsed.add(number, raw)
-        return parsed
+    @contextmanager
+    def _state(self) -> Iterator[LogState]:
+        """What is known of the file, held against other threads."""
+        state = self._states.of(self._workspace.locate_normalised(self.path))
+        with state.lock:
+            yield state
 
 
 class SessionLog(_SessionFile):
@@ -119,17 +124,7 @@ class SessionLog(_SessionFile):
     _folder = DIALOG_FOLDER
     _form = staticmethod(as_logged)
 
-    def __init__(
-        self,
-        workspace: Workspace,
-        session_id: str,
-        *,
-        disk: Disk,
-        locks: WorkspaceLocks,
-        clock: Clock,
-    ) -> None:
-        super().__init__(workspace, session_id, disk=disk, locks=locks, clock=clock)
-        self._shown_on: dict[str, int] = {}
+    _shown_on: Mapping[str, int] = MappingProxyType({})
 
     def append(self, messages: Sequence[Message]) -> Appended:
         """Make the messages durable; known ones are counted and skipped.
@@ -144,18 +139,26 @@ class SessionLog(_SessionFile):
 
     def read(self) -> SessionContents:
         """Everything the log says; empty when there is none."""
-        parsed = self._parse(self.path)
-        messages = self._in_event_order(parsed.newest())
-        return SessionContents(messages, tuple(parsed.distilled), tuple(sorted(parsed.unreadable)))
+        with self._state() as state:
+            known = state.current()
+            unreadable = set(known.unreadable)
+            newest = state.read(list(known.rows.items()), unreadable)
+            distilled = tuple(known.distilled)
+        messages = self._in_event_order(newest)
+        return SessionContents(messages, distilled, tuple(sorted(unreadable)))
+
+    def distilled(self) -> tuple[Distilled, ...]:
+        """The cursors, oldest first."""
+        with self._state() as state:
+            return tuple(state.current().distilled)
 
     def pending(self) -> list[LoggedMessage]:
         """What no cursor has passed yet, in order of arrival; an edit makes a message new.
 
         Passing the last one's id to `mark_distilled` settles exactly these.
         """
-        parsed = self._parse(self.path)
-        newest = sorted(parsed.newest(), key=attrgetter("line"))
-        waiting = [logged for logged in newest if logged.line > parsed.cursor]
+        with self._state() as state:
+            waiting = state.read(state.current().waiting(), set())
         self._shown_on = {logged.id: logged.line for logged in waiting}
         return waiting
 
@@ -166,7 +169,7 @@ class SessionLog(_SessionFile):
         card: str | None,
         request_id: str | None = None,
         fingerprint: str | None = None,
-    ) -> None:
+    ) -> Extension | None:
         """Note durably that everything up to and including `through` was distilled.
 
         Args:
@@ -175,18 +178,20 @@ class SessionLog(_SessionFile):
             request_id: the caller's name for the request.
             fingerprint: a hash of what the request asked.
 
+        Returns:
+            The file around the write; ``None`` when not by us alone.
+
         Raises:
             NotFound: the log holds no such message.
             StorageFailed: the log is as it was.
         """
-        with self._locks.session(self.session_id):
-            path = self.path
-            if through not in self._parse(path).rows:
-                raise NotFound(through, f"no such message in {path}", "Pass a logged id.")
+        with self._locks.session(self.session_id), self._state() as state:
+            if through not in state.current().rows:
+                raise NotFound(through, f"no such message in {self.path}", "Pass a logged id.")
             at = self._clock.now().isoformat(timespec="seconds")
             line = self._shown_on.get(through)
             cursor = Distilled(through, card, request_id, fingerprint, at, line)
-            self._write(path, [cursor.dump()])
+            return state.append([KnownLine(cursor.dump())])
 
     def _in_event_order(self, arrived: Sequence[LoggedMessage]) -> tuple[LoggedMessage, ...]:
         """Sort by event time; a message without one stays behind the one it followed."""

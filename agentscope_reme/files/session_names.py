@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import unquote
 
-from agentscope_reme.files.session_lines import Header, numbered, parse_line
+from agentscope_reme.files.session_lines import Header, parse_line
 from agentscope_reme.workspace import Workspace, encode_name, hashed_name
 
 DIALOG_FOLDER: Final = "session/dialog"
@@ -22,8 +22,12 @@ _HEADER_BYTES: Final = 64 * 1024
 
 def session_ids(workspace: Workspace) -> list[str]:
     """The ids of all logged sessions, sorted, as their callers spelled them."""
-    folder = workspace.root / DIALOG_FOLDER
-    return sorted({_id_of(place) for place in _logs_in(folder)})
+    return sorted({session_id_of(place) for place in dialog_files(workspace)})
+
+
+def dialog_files(workspace: Workspace) -> list[Path]:
+    """The files of all session logs, in no order."""
+    return _logs_in(workspace.root / DIALOG_FOLDER)
 
 
 def session_file(workspace: Workspace, folder: str, session_id: str) -> str:
@@ -42,7 +46,7 @@ def session_file(workspace: Workspace, folder: str, session_id: str) -> str:
     root = workspace.root / folder
     for name in (encoded, hashed):
         place = root / (name + _SUFFIX)
-        if place.exists() and unicodedata.normalize("NFC", _id_of(place)) == normal:
+        if place.exists() and unicodedata.normalize("NFC", session_id_of(place)) == normal:
             return f"{folder}/{name}{_SUFFIX}"
     taken = {place.name.casefold() for place in _logs_in(root)}
     name = hashed if (encoded + _SUFFIX).casefold() in taken else encoded
@@ -55,16 +59,18 @@ def _logs_in(folder: Path) -> list[Path]:
     return [p for p in folder.iterdir() if p.suffix == _SUFFIX and not p.name.startswith(".")]
 
 
-def _id_of(place: Path) -> str:
+def session_id_of(place: Path) -> str:
     """The id in the header; a file that lost its header goes by its name."""
     with place.open("rb") as log:
-        head = log.read(_HEADER_BYTES)
-    for number, raw in numbered(head):
-        try:
-            line = parse_line(number, raw)
-        except ValueError:
-            continue
-        if isinstance(line, Header):
-            return line.session_id
-        break
+        room = _HEADER_BYTES
+        while room > 0 and (raw := log.readline(room)):  # the header is the first readable line
+            room -= len(raw)
+            try:
+                line = parse_line(1, raw.rstrip(b"\n")) if raw.strip() else None
+            except ValueError:
+                continue
+            if isinstance(line, Header):
+                return line.session_id
+            if raw.strip():
+                break
     return unquote(place.name.removesuffix(_SUFFIX), errors="surrogatepass")

@@ -15,7 +15,6 @@ from typing import Any, Final, Literal, NamedTuple
 import yaml
 
 from agentscope_reme.errors import BadPath
-from agentscope_reme.files.documents import MarkdownDocument
 from agentscope_reme.files.front_matter import FrontMatterBlock
 from agentscope_reme.files.hidden_spans import hidden_spans
 from agentscope_reme.files.markdown_scan import MarkdownScan, scan_markdown
@@ -231,13 +230,6 @@ def _style(token: yaml.ScalarToken) -> YamlStyle:
             return "block"
         case _:
             return "plain"
-
-
-def links_of_document(document: MarkdownDocument, source_path: str = "") -> list[FileLink]:
-    """`parse_wikilinks` for a parsed document, without finding its front matter again."""
-    if "[[" not in document.text:
-        return []
-    return links_of(scan_markdown(document.text, front_matter=document.block), source_path)
 
 
 def _starts_with_comment(text: str, position: int) -> bool:

@@ -91,7 +91,11 @@ class SerialWorker:
         if left:
             self._on_failure(
                 self.name,
-                Closed(left, "closed before these jobs were done", "The next start resumes them."),
+                Closed(
+                    left,
+                    "closed before these jobs were done",
+                    "They stay pending in the files; the next call picks them up.",
+                ),
             )
         return left
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from agentscope_reme.clock import Clock
+from agentscope_reme.context.transcript import shorten
+from agentscope_reme.errors import Conflict
 from agentscope_reme.files.change_set import ChangeSet
 from agentscope_reme.files.documents import MarkdownDocument
 from agentscope_reme.messages import Message, TextBlock
 from agentscope_reme.ports import AgentPort, AgentRun, Tool
 from agentscope_reme.runtime.failures import FailureLog
+from agentscope_reme.schema import content_hash
 from agentscope_reme.settings import Settings
 from agentscope_reme.steps.cards import card_stem, find_card, free_path, slug, with_provenance
 from agentscope_reme.steps.prompts import load_prompt
@@ -26,6 +29,7 @@ from agentscope_reme.workspace import Workspace
 
 ACTOR = "auto_memory"
 
+_COMMIT_ATTEMPTS: Final = 20
 _CREATE_TOOLS = ("daily_write",)
 _UPDATE_TOOLS = ("read", "edit", "frontmatter_update", "write")
 
@@ -52,6 +56,13 @@ class CardOutcome:
 
 
 @dataclass(frozen=True, slots=True)
+class _Draft:
+    path: str
+    content: bytes
+    before: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
 class CardWriter:
     """Lets a model write one card, and nothing else.
 
@@ -68,8 +79,8 @@ class CardWriter:
     language: str
     failures: FailureLog
 
-    async def write(self, request: CardRequest) -> CardOutcome:
-        """Run the agent and commit what it made of the card.
+    async def write(self, request: CardRequest, *, max_iters: int) -> CardOutcome:
+        """Run the agent, with at most `max_iters` model calls, and commit what it made.
 
         Raises:
             ModelFailed: the model failed; nothing was changed.
@@ -77,14 +88,12 @@ class CardWriter:
         """
         card = await asyncio.to_thread(self._existing_card, request)
         staged = ChangeSet(LiveView(self.vault, actor=ACTOR))
-        run = await self._run_agent(request, card, staged)
-        path = await asyncio.to_thread(self._finish, request, card, staged)
-        return CardOutcome(
-            path=path,
-            created=path is not None and card is None,
-            modified=path is not None and bool(staged.changes()),
-            calls=run.calls,
-        )
+        run = await self._run_agent(request, card, staged, max_iters)
+        draft = await asyncio.to_thread(self._draft, request, card, staged)
+        if draft is None:
+            return CardOutcome(path=card, created=False, modified=False, calls=run.calls)
+        path = await asyncio.to_thread(self._commit, request, draft)
+        return CardOutcome(path=path, created=card is None, modified=True, calls=run.calls)
 
     def _existing_card(self, request: CardRequest) -> str | None:
         self.store.refresh()
@@ -97,7 +106,7 @@ class CardWriter:
         return node.path if node else None
 
     async def _run_agent(
-        self, request: CardRequest, card: str | None, staged: ChangeSet
+        self, request: CardRequest, card: str | None, staged: ChangeSet, max_iters: int
     ) -> AgentRun[Any]:
         scope = card_scope(
             actor=ACTOR,
@@ -110,9 +119,9 @@ class CardWriter:
         tools = self._tools(staged, scope, wanted)
         return await self.agent.run(
             load_prompt("auto_memory_system", self.language).template,
-            [self._prompt(request, card, staged)],
+            [await asyncio.to_thread(self._prompt, request, card, staged)],
             tools,
-            max_iters=self.settings.agent_max_iters,
+            max_iters=max_iters,
             deadline=self.settings.agent_deadline_seconds,
         )
 
@@ -136,44 +145,71 @@ class CardWriter:
             "day": request.day,
             "session_id": request.session_id,
             "hint": request.hint or "-",
-            "conversation": render_transcript(request.messages, self.clock),
+            "conversation": render_transcript(
+                request.messages, self.clock, budget_tokens=self.settings.auto_memory_prompt_tokens
+            ),
         }
         if card is None:
             text = load_prompt("auto_memory_create", self.language).substitute(values)
         else:
             values["card"] = card
-            values["card_text"] = MarkdownDocument.parse(staged.read(card)).text
+            values["card_text"] = shorten(
+                MarkdownDocument.parse(staged.read(card)).text, self.settings.tool_answer_bytes // 2
+            )
             text = load_prompt("auto_memory_update", self.language).substitute(values)
         return Message(role="user", name="user", blocks=(TextBlock(text=text),))
 
-    def _finish(self, request: CardRequest, card: str | None, staged: ChangeSet) -> str | None:
-        if not staged.changes():
-            return card
+    def _draft(self, request: CardRequest, card: str | None, staged: ChangeSet) -> _Draft | None:
+        """What the agent made of the card, with the provenance put in; ``None`` for nothing."""
         path = card or self._written(request, staged)
-        if path is None:
+        if path is None or not staged.changes():
             return None
         before = self.vault.read(path) if card is not None else None
-        checked = with_provenance(
+        content = with_provenance(
             staged.read(path),
             session_id=request.session_id,
             session_path=request.session_path,
             before=before,
         )
-        staged.write(path, checked)
-        path = self._named(request, path, staged)
-        self._operations(staged, replace(OWNER, actor=ACTOR)).daily_reindex(request.day)
-        self.vault.commit(staged.changes(), actor=ACTOR, operation="auto_memory")
-        return path
+        return _Draft(path, content, before)
 
     def _written(self, request: CardRequest, staged: ChangeSet) -> str | None:
         folder = f"daily/{request.day}/"
         written = [change.path for change in staged.changes() if change.path.startswith(folder)]
         return written[0] if written else None
 
-    def _named(self, request: CardRequest, path: str, staged: ChangeSet) -> str:
-        name = MarkdownDocument.parse(staged.read(path)).front_matter.get("name")
-        stem = slug(str(name)) if name else card_stem(path)
-        wanted = free_path(staged.paths(f"daily/{request.day}/"), request.day, stem, own=path)
-        if wanted != path:
-            staged.move(path, wanted)
-        return wanted
+    def _commit(self, request: CardRequest, draft: _Draft) -> str:
+        """One commit of the card and its day page.
+
+        Other sessions write the same page and may take the same name: both are made anew until
+        nobody was faster. When a person changed the card, that is a `Conflict` for the caller.
+        """
+        for _ in range(_COMMIT_ATTEMPTS - 1):
+            try:
+                return self._commit_once(request, draft)
+            except Conflict as error:
+                if draft.before is not None and error.given == draft.path:
+                    raise
+        return self._commit_once(request, draft)
+
+    def _commit_once(self, request: CardRequest, draft: _Draft) -> str:
+        staged = ChangeSet(LiveView(self.vault, actor=ACTOR))
+        if draft.before is None:
+            path = self._place(request, draft.content, staged, card_stem(draft.path), own=None)
+            staged.write(path, draft.content, expected=None)
+        else:
+            staged.write(draft.path, draft.content, expected=content_hash(draft.before))
+            stem = card_stem(draft.path)
+            path = self._place(request, draft.content, staged, stem, own=draft.path)
+            if path != draft.path:
+                staged.move(draft.path, path)
+        self._operations(staged, replace(OWNER, actor=ACTOR)).daily_reindex(request.day)
+        self.vault.commit(staged.changes(), actor=ACTOR, operation="auto_memory")
+        return path
+
+    def _place(
+        self, request: CardRequest, content: bytes, staged: ChangeSet, stem: str, *, own: str | None
+    ) -> str:
+        name = MarkdownDocument.parse(content).front_matter.get("name")
+        wanted = slug(str(name)) if name else stem
+        return free_path(staged.paths(f"daily/{request.day}/"), request.day, wanted, own=own)

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from agentscope_reme.clock import Clock
     from agentscope_reme.files.disk import Disk
     from agentscope_reme.files.locks import WorkspaceLocks
-    from agentscope_reme.ports import AgentPort, ChatPort, EmbeddingPort
+    from agentscope_reme.files.session_logs import SessionLogs
+    from agentscope_reme.ports import AgentPort, ChatPort
+    from agentscope_reme.runtime.embedder import Embedder
     from agentscope_reme.runtime.failures import FailureLog
     from agentscope_reme.settings import Settings
     from agentscope_reme.store.base import BaseFileStore
@@ -29,7 +31,7 @@ A = TypeVar("A", bound=BaseModel)
 class Components:
     """The long-lived parts of one workspace, built once by the engine and never replaced.
 
-    The three model ports are ``None`` when no model was given.
+    ``chat``, ``agent`` and ``embedder`` are ``None`` when no model was given.
     """
 
     workspace: Workspace
@@ -38,12 +40,13 @@ class Components:
     language: str
     disk: Disk
     locks: WorkspaceLocks
+    logs: SessionLogs
     store: BaseFileStore
     vault: Vault
     failures: FailureLog
     chat: ChatPort | None = None
     agent: AgentPort | None = None
-    embedding: EmbeddingPort | None = None
+    embedder: Embedder | None = None
 
 
 @dataclass(frozen=True, slots=True)

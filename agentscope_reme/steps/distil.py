@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from itertools import groupby, takewhile
 from typing import Final
+from weakref import WeakValueDictionary
 
 from pydantic import BaseModel, ConfigDict
 
@@ -17,13 +18,14 @@ from agentscope_reme.files.session_log import LoggedMessage, SessionLog
 from agentscope_reme.messages import latest_moment
 from agentscope_reme.ports import AgentPort
 from agentscope_reme.results import AutoMemoryResult, Failure
+from agentscope_reme.runtime.budget import CallBudget
 from agentscope_reme.steps.base import Ref
 from agentscope_reme.steps.card_writer import CardOutcome, CardRequest, CardWriter
 from agentscope_reme.steps.session import SessionStep
-from agentscope_reme.steps.transcript import split_backlog
+from agentscope_reme.steps.transcript import first_part
 
 _LOCKS: Final = "distilling"
-_ATTEMPTS: Final = 2  # a person edited the card while the agent worked: once more, then later
+_FEWEST_CALLS: Final = 2  # write a card, and say so
 
 
 class DistilArguments(BaseModel):
@@ -81,7 +83,7 @@ class DistilStep(SessionStep[AutoMemoryResult]):
 
     @asynccontextmanager
     async def _alone(self, session_id: str) -> AsyncIterator[bool]:
-        shared = self.context.application.metadata.setdefault(_LOCKS, {})
+        shared = self.context.application.metadata.setdefault(_LOCKS, WeakValueDictionary())
         lock: asyncio.Lock = shared.setdefault(session_id, asyncio.Lock())
         async with lock:
             with self.locks.claim(f"session {session_id}") as claimed:
@@ -94,10 +96,16 @@ class DistilStep(SessionStep[AutoMemoryResult]):
         writer: CardWriter,
         result: AutoMemoryResult,
     ) -> None:
+        budget = CallBudget(self.settings.job_model_calls)
         while turns := await asyncio.to_thread(log.pending):
-            part = self._first_part(arguments, turns)
+            part = await asyncio.to_thread(self._first_part, arguments, turns)
+            granted = budget.reserve(self.settings.agent_max_iters)
+            if granted < _FEWEST_CALLS:
+                result.pending = True
+                return
             try:
-                await self._distil(arguments, log, part, writer, result)
+                used = await self._distil(arguments, log, part, writer, granted, result)
+                budget.give_back(granted - used)
             except ReMeError as error:
                 self.failures.report("auto_memory", error)
                 result.success = False
@@ -115,10 +123,8 @@ class DistilStep(SessionStep[AutoMemoryResult]):
             day = self._latest_day(alike)
         else:
             day, alike = self._first_day(alike)
-        parts = split_backlog(
-            alike, self.clock, budget_tokens=self.settings.auto_memory_prompt_tokens
-        )
-        return _Part(day, parts[0])
+        budget = self.settings.auto_memory_prompt_tokens
+        return _Part(day, first_part(alike, self.clock, budget_tokens=budget))
 
     def _latest_day(self, turns: Sequence[LoggedMessage]) -> str:
         latest = latest_moment([turn.message for turn in turns], self.clock)
@@ -143,8 +149,9 @@ class DistilStep(SessionStep[AutoMemoryResult]):
         log: SessionLog,
         part: _Part,
         writer: CardWriter,
+        max_iters: int,
         result: AutoMemoryResult,
-    ) -> None:
+    ) -> int:
         request = CardRequest(
             day=part.day,
             session_id=arguments.session_id,
@@ -152,14 +159,22 @@ class DistilStep(SessionStep[AutoMemoryResult]):
             hint=arguments.hint,
             messages=tuple(turn.message for turn in part.turns),
         )
-        outcome = await self._write_card(writer, request)
-        await asyncio.to_thread(log.mark_distilled, part.turns[-1].id, card=outcome.path)
+        outcome = await self._write_card(writer, request, max_iters)
+        await asyncio.to_thread(self._settle, log, part.turns[-1].id, outcome.path)
         result.model_calls += outcome.calls
         result.date = part.day
         if outcome.path is not None:
             result.path = outcome.path
             result.created = result.created or outcome.created
             result.modified = result.modified or outcome.modified
+        return outcome.calls
+
+    def _settle(self, log: SessionLog, through: str, card: str | None) -> None:
+        written = log.mark_distilled(through, card=card)
+        try:
+            self.vault.log_changed(log.path, written)
+        except ReMeError as error:  # the cursor is durable; the next scan indexes the log
+            self.failures.report("index", error)
 
     def _writer(self, agent: AgentPort) -> CardWriter:
         return CardWriter(
@@ -173,17 +188,18 @@ class DistilStep(SessionStep[AutoMemoryResult]):
             failures=self.failures,
         )
 
-    async def _write_card(self, writer: CardWriter, request: CardRequest) -> CardOutcome:
-        for _ in range(_ATTEMPTS - 1):
-            try:
-                return await writer.write(request)
-            except Conflict as error:
-                self.failures.report("auto_memory", error)
-        return await writer.write(request)
+    async def _write_card(
+        self, writer: CardWriter, request: CardRequest, max_iters: int
+    ) -> CardOutcome:
+        try:
+            return await writer.write(request, max_iters=max_iters)
+        except Conflict as error:  # a person edited the card while the agent worked: once more
+            self.failures.report("auto_memory", error)
+        return await writer.write(request, max_iters=max_iters)
 
 
 def _point_to_last_card(log: SessionLog, result: AutoMemoryResult) -> None:
-    cards = [cursor.card for cursor in log.read().distilled if cursor.card is not None]
+    cards = [cursor.card for cursor in log.distilled() if cursor.card is not None]
     result.path = cards[-1] if cards else None
 
 
@@ -192,7 +208,8 @@ def _told(result: AutoMemoryResult, *, has_model: bool) -> AutoMemoryResult:
         said = f"The turns are saved in {result.session_path}; distilling them failed and will be "
         said += f"tried again: {result.failed[-1].reason}"
     elif result.pending:
-        why = "another process is distilling this session" if has_model else "there is no model"
+        busy = "the model calls of this run are used up, or another process is at it"
+        why = busy if has_model else "there is no model"
         said = f"The turns are saved in {result.session_path} and wait to be distilled: {why}."
     elif not result.date:
         where = f", last into {result.path}" if result.path else ""

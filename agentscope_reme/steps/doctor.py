@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from typing import Final
 
 from pydantic import BaseModel, ConfigDict
 
@@ -15,6 +16,8 @@ from agentscope_reme.steps.session import SessionStep, open_log
 from agentscope_reme.store.indexer import FileIndexer
 from agentscope_reme.vault.live_view import LiveView
 
+_TOO_LARGE: Final = "too_large"
+
 
 class DoctorArguments(BaseModel):
     """What an examination reads from its run."""
@@ -25,7 +28,10 @@ class DoctorArguments(BaseModel):
 
 
 class DoctorStep(SessionStep[DoctorResult]):
-    """Indexes every file afresh in memory and compares; with `repair` the index is corrected.
+    """Compares disk, database and inverted lists; with `repair` the index is corrected.
+
+    Every file is indexed afresh in memory and compared with what the database says of it, and that
+    with what is searched. A file that differs is indexed again as if it were new.
 
     The files themselves are never changed: broken front matter, dangling links and unreadable log
     lines are for a person to mend.
@@ -53,7 +59,9 @@ class DoctorStep(SessionStep[DoctorResult]):
         ]
         for path in self.vault.dirty:
             stale.append(Failure(item=path, reason="waits to be indexed"))
-        found = [*stale, *self._in_files(view), *self._in_logs()]
+        for path, reason in self.store.audit().items():
+            stale.append(Failure(item=path, reason=reason))
+        found = [*stale, *self._too_large(), *self._in_files(view), *self._in_logs()]
         repaired = self._repair(stale) if repair and stale else 0
         rows = [f"{difference.item}: {difference.reason}" for difference in found]
         if repaired:
@@ -71,6 +79,9 @@ class DoctorStep(SessionStep[DoctorResult]):
             except ReMeError as error:
                 yield Failure(item=path, reason=str(error))
                 continue
+            if len(data) > self.settings.max_indexed_file_bytes:
+                self.context.values.setdefault(_TOO_LARGE, []).append(path)
+                continue
             node = self.store.node(path)
             if node is None:
                 yield Failure(item=path, reason="not indexed")
@@ -80,6 +91,11 @@ class DoctorStep(SessionStep[DoctorResult]):
                 yield Failure(item=path, reason="the index describes another version")
             elif [c.id for c in fresh.chunks] != [c.id for c in self.store.chunks(path)]:
                 yield Failure(item=path, reason="the index holds other chunks")
+
+    def _too_large(self) -> Iterator[Failure]:
+        limit = self.settings.max_indexed_file_bytes
+        for path in self.context.values.get(_TOO_LARGE, ()):
+            yield Failure(item=path, reason=f"larger than {limit} bytes, so it is not searched")
 
     def _in_files(self, view: LiveView) -> Iterator[Failure]:
         for node in self.store.nodes():
@@ -106,5 +122,6 @@ class DoctorStep(SessionStep[DoctorResult]):
 
     def _repair(self, stale: list[Failure]) -> int:
         paths = sorted({difference.item for difference in stale})
+        self.store.reload()
         result = self.vault.apply_foreign(paths, force=True)
         return result.files + result.removed

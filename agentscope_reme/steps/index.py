@@ -15,7 +15,8 @@ class IndexArguments(BaseModel):
     """What an index run reads from its run.
 
     ``paths`` names changed files; without it the whole workspace is compared with the index.
-    ``full`` compares by content hash instead of time and size.
+    ``full`` makes the index say what the files say: all of it is built anew beside the one in
+    use, a single layer is compared by content hash.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -35,4 +36,6 @@ class IndexStep(BaseStep[IndexResult]):
         arguments = self.context.parse(IndexArguments)
         if arguments.paths is not None:
             return await asyncio.to_thread(self.vault.apply_foreign, arguments.paths)
-        return await asyncio.to_thread(self.vault.scan, full=arguments.full, scope=arguments.scope)
+        if arguments.full:
+            return await asyncio.to_thread(self.vault.index.reindex, arguments.scope)
+        return await asyncio.to_thread(self.vault.scan, scope=arguments.scope)

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from agentscope_reme.errors import ReMeError
+from agentscope_reme.messages import DataBlock
 from agentscope_reme.results import RecallResult
 from agentscope_reme.schema import SearchHit
 from agentscope_reme.steps.answers import pack_hits
 from agentscope_reme.steps.base import BaseStep, Ref
 from agentscope_reme.steps.search import SearchStep
+from agentscope_reme.tools.file_operations import FileOperations
+from agentscope_reme.tools.scope import AGENT
+from agentscope_reme.vault.live_view import LiveView
 
 _HITS: Final = 12
-_LONGEST_QUERY: Final = 2000  # characters; a pasted document is not a question
+_PICTURES: Final = 3
+
+LONGEST_QUERY: Final = 2000
+"""Characters of a query that are looked at: a pasted document is not a question."""
 
 
 class RecallArguments(BaseModel):
@@ -31,23 +41,54 @@ class RecallStep(BaseStep[RecallResult]):
     """Packs the best passages for a prompt: wrapped, dated, de-duplicated, within budget."""
 
     language = Ref(lambda parts: parts.language)
+    settings = Ref(lambda parts: parts.settings)
     search = SearchStep()
 
     async def execute(self) -> RecallResult:
         """Run the recall described by the run's values; an empty query recalls nothing."""
         arguments = self.context.parse(RecallArguments)
-        query = arguments.query.strip()[:_LONGEST_QUERY]
+        query = arguments.query.strip()[:LONGEST_QUERY]
         if not query:
             return RecallResult(answer="")
         found = await self.search(
-            self.context.application, query=query, limit=_HITS, expand_links=False
+            self.context.application,
+            query=query,
+            limit=_HITS,
+            expand_links=arguments.media,
+            vector_deadline_ms=max(1, self.settings.recall_deadline_ms // 2),
         )
         answer, kept, tokens = pack_hits(
             _without_overlap(found.hits),
             budget_tokens=arguments.budget_tokens,
             language=self.language,
         )
-        return RecallResult(answer=answer, hits=kept, evidence=bool(kept), tokens=tokens)
+        media = await asyncio.to_thread(self._pictures, kept) if arguments.media else []
+        return RecallResult(
+            answer=answer, hits=kept, evidence=bool(kept), tokens=tokens, media=media
+        )
+
+    def _pictures(self, hits: Sequence[SearchHit]) -> list[DataBlock]:
+        files = self._files()
+        links = (link for hit in hits for link in hit.outlinks)
+        pictures: dict[str, DataBlock] = {}
+        for path in dict.fromkeys(link.target_path for link in links):
+            if len(pictures) >= min(_PICTURES, self.settings.max_image_num):
+                break
+            with suppress(ReMeError):  # not a picture, too large, or gone: the text names it
+                image = files.read_image(path)
+                pictures[path] = DataBlock(media_type=image.media_type, data=image.data, path=path)
+        return list(pictures.values())
+
+    def _files(self) -> FileOperations:
+        parts = self.context.application.components
+        return FileOperations(
+            LiveView(parts.vault, actor=AGENT.actor),
+            parts.store,
+            scope=AGENT,
+            settings=parts.settings,
+            clock=parts.clock,
+            workspace=parts.workspace,
+        )
 
 
 def _without_overlap(hits: Sequence[SearchHit]) -> list[SearchHit]:

@@ -43,12 +43,13 @@ class RecordStep(SessionStep[RecordResult]):
         log = self.log_of(session_id)
         appended = log.append(messages)
         fresh = bool(appended.appended or appended.superseded)
+        path = log.path
         if fresh:
-            self.vault.log_changed(log.path)
+            self.vault.log_changed(path, appended.written)
         self.context.values["recorded_ids"] = frozenset(appended.ids)
         return RecordResult(
-            answer=f"{appended.appended} turn(s) saved to {log.path}.",
-            session_path=log.path,
+            answer=f"{appended.appended} turn(s) saved to {path}.",
+            session_path=path,
             appended=appended.appended,
             duplicates=appended.duplicates,
             pending=fresh,

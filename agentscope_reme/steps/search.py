@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from datetime import date
 from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from agentscope_reme.errors import BadInput, ModelFailed
+from agentscope_reme.errors import BadInput
 from agentscope_reme.results import BranchCounts, SearchResult
 from agentscope_reme.schema import SearchHit
 from agentscope_reme.steps.answers import show_hits
@@ -45,6 +46,7 @@ class SearchArguments(BaseModel):
     expand_links: bool = True
     max_links_per_direction: int = Field(default=10, ge=0)
     tool_context_id: str | None = None
+    vector_deadline_ms: int | None = Field(default=None, ge=1)
 
     @property
     def where(self) -> SearchFilter:
@@ -75,8 +77,7 @@ class SearchStep(BaseStep[SearchResult]):
     store = Ref(lambda parts: parts.store)
     settings = Ref(lambda parts: parts.settings)
     clock = Ref(lambda parts: parts.clock)
-    embedding = Ref(lambda parts: parts.embedding)
-    failures = Ref(lambda parts: parts.failures)
+    embedder = Ref(lambda parts: parts.embedder)
 
     async def execute(self) -> SearchResult:
         """Run the search described by the run's values.
@@ -87,28 +88,34 @@ class SearchStep(BaseStep[SearchResult]):
         arguments = self.context.parse(SearchArguments)
         if not arguments.query.strip():
             raise BadInput(arguments.query, "`query` is empty", "Say what to look for.")
-        vector = await self._query_vector(arguments)
+        async with self._turn(arguments):
+            return await self._answer(arguments)
+
+    async def _answer(self, arguments: SearchArguments) -> SearchResult:
         shown_before = self._shown_before(arguments)
+        vector = await self._query_vector(arguments)
         hits, counts = await asyncio.to_thread(self._find, arguments, vector, shown_before)
         if arguments.expand_links:
             hits = await asyncio.to_thread(
                 self._with_links, hits, arguments.max_links_per_direction
             )
-        self._remember(arguments, hits)
-        answer, truncated = show_hits(
+        answer, shown = show_hits(
             hits, self.settings.tool_answer_bytes, repeated=bool(shown_before) and not hits
         )
-        return SearchResult(answer=answer, hits=hits, counts=counts, truncated=truncated)
+        self._remember(arguments, hits[:shown])
+        return SearchResult(answer=answer, hits=hits, counts=counts, truncated=shown < len(hits))
+
+    def _turn(self, arguments: SearchArguments) -> AbstractAsyncContextManager[object]:
+        """Searches of one tool context wait for each other: a passage is shown once."""
+        if arguments.tool_context_id is None:
+            return nullcontext()
+        return self._seen().turn(arguments.tool_context_id)
 
     async def _query_vector(self, arguments: SearchArguments) -> list[float] | None:
-        if self.embedding is None or arguments.vector_weight == 0:
+        if self.embedder is None or arguments.vector_weight == 0:
             return None
-        try:
-            async with asyncio.timeout(self.settings.embedding_deadline_ms / 1000):
-                return (await self.embedding.embed([arguments.query]))[0]
-        except (ModelFailed, TimeoutError) as error:
-            self.failures.report("embedding of a query", error)
-            return None
+        limit = arguments.vector_deadline_ms or self.settings.embedding_deadline_ms
+        return await self.embedder.of_query(arguments.query, deadline_seconds=limit / 1000)
 
     def _find(
         self, arguments: SearchArguments, vector: list[float] | None, shown: frozenset[str]

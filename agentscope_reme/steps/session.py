@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Generic, TypeVar
 
 from agentscope_reme.errors import BadInput
-from agentscope_reme.files.session_log import SessionLog, session_ids
+from agentscope_reme.files.session_log import SessionLog
 from agentscope_reme.steps.base import BaseStep, Ref
 from agentscope_reme.steps.context import Components
 
@@ -37,11 +37,9 @@ def open_log(parts: Components, session_id: str) -> SessionLog:
     """
     if not session_id:
         raise BadInput(session_id, "`session_id` is empty", "Name the conversation.")
-    return SessionLog(
-        parts.workspace, session_id, disk=parts.disk, locks=parts.locks, clock=parts.clock
-    )
+    return parts.logs.log(session_id)
 
 
 def pending_sessions(parts: Components) -> list[str]:
     """Sessions with logged turns that no distillation has read, sorted."""
-    return [name for name in session_ids(parts.workspace) if open_log(parts, name).pending()]
+    return parts.logs.waiting()

@@ -7,6 +7,7 @@ from typing import Final
 
 from agentscope_reme.clock import Clock
 from agentscope_reme.context.tokens import estimate_tokens
+from agentscope_reme.context.transcript import defuse, shorten
 from agentscope_reme.files.session_log import LoggedMessage
 from agentscope_reme.messages import DataBlock, Message, TextBlock
 
@@ -24,28 +25,31 @@ def render_turn(message: Message, clock: Clock) -> str:
         return ""
     moment = message.created_at
     when = clock.localise(moment).isoformat(timespec="seconds") if moment else "time unknown"
-    return f"[{message.name} @ {when}] {_harmless(text)}"
+    return f"[{message.name} @ {when}] {defuse(text)}"
 
 
-def render_transcript(messages: Iterable[Message], clock: Clock) -> str:
-    """All turns that say something, one blank line apart."""
-    return "\n\n".join(filter(None, (render_turn(m, clock) for m in messages))) or _EMPTY
+def render_transcript(messages: Iterable[Message], clock: Clock, *, budget_tokens: int) -> str:
+    """All turns that say something, one blank line apart; a turn above the budget is shortened."""
+    turns = (render_turn(message, clock) for message in messages)
+    return "\n\n".join(_fitting(turn, budget_tokens) for turn in turns if turn) or _EMPTY
 
 
-def split_backlog(
+def first_part(
     turns: Sequence[LoggedMessage], clock: Clock, *, budget_tokens: int
-) -> list[list[LoggedMessage]]:
-    """Consecutive parts whose transcript fits the budget; a turn larger than it stands alone."""
-    parts: list[list[LoggedMessage]] = []
+) -> list[LoggedMessage]:
+    """The leading turns whose transcript fits the budget; at least one."""
     used = 0
-    for turn in turns:
-        cost = estimate_tokens(render_turn(turn.message, clock))
-        if not parts or used + cost > budget_tokens:
-            parts.append([])
-            used = 0
-        parts[-1].append(turn)
-        used += cost
-    return parts
+    for count, turn in enumerate(turns):
+        used += estimate_tokens(render_turn(turn.message, clock)) + 1
+        if used > budget_tokens and count:
+            return list(turns[:count])
+    return list(turns)
+
+
+def _fitting(turn: str, budget_tokens: int) -> str:
+    if estimate_tokens(turn) <= budget_tokens:
+        return turn
+    return shorten(turn, budget_tokens)  # a token is at least a character
 
 
 def _render(block: object) -> str:
@@ -54,7 +58,3 @@ def _render(block: object) -> str:
     if isinstance(block, DataBlock):
         return f"({block.media_type}: {block.path or block.url or 'not kept'})"
     return ""
-
-
-def _harmless(text: str) -> str:
-    return text.replace("</conversation>", "&lt;/conversation>")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,6 +25,29 @@ class FileStamp:
     mtime_ns: int
     size: int
     content_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileGrowth:
+    """A file without front matter that went on: its finished chunks stay, the last ones change.
+
+    Attributes:
+        path: the file.
+        base: what the index has to hold of it, for this to be a continuation.
+        stamp: the file as it is now.
+        first_line: chunks that begin before this line (1-based) stay; the others are replaced.
+        chunks: what stands from `first_line` on, in file order.
+    """
+
+    path: str
+    base: FileStamp
+    stamp: FileStamp
+    first_line: int
+    chunks: tuple[FileChunk, ...]
+
+    def continues(self, size: int, content_hash: str) -> bool:
+        """Whether an indexed file is the one this goes on from."""
+        return (size, content_hash) == (self.base.size, self.base.content_hash)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +84,77 @@ class StoreStats:
     notices: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class StoreCondition:
+    """What an index needs before it can be relied on; nothing when all is false.
+
+    Attributes:
+        outdated: other rules made it; it answers, and is to be built anew.
+        incomplete: it started empty, because there was none or it was damaged.
+        unchecked: somebody did not close it; files are to be compared by content.
+        half_built: building it anew was begun and not finished.
+        generation: which index this was said of.
+    """
+
+    outdated: bool = False
+    incomplete: bool = False
+    unchecked: bool = False
+    half_built: bool = False
+    generation: str = ""
+
+
+class ShadowIndex(ABC):
+    """An index that is built beside the one in use, and then takes its place.
+
+    Attributes:
+        store: the new index; nobody reads it yet.
+    """
+
+    store: BaseFileStore
+
+    @abstractmethod
+    def missed(self) -> list[str] | None:
+        """Paths that changed in the index in use since the last call, or since the shadow was made.
+
+        ``None`` when that cannot be told: every file has to be looked at again.
+        """
+
+    @abstractmethod
+    def ready(self) -> None:
+        """Write down what is in memory, so that the change of places is quick."""
+
+    @abstractmethod
+    def take_over(self, catch_up: Callable[[list[str]], object]) -> bool:
+        """Replace the index in use, in every process.
+
+        Args:
+            catch_up: brings into the shadow what was missed, while nobody can write.
+
+        Returns:
+            False when it cannot be told what was missed; then nothing happened.
+
+        Raises:
+            StorageFailed: the index in use stays.
+        """
+
+    @abstractmethod
+    def close(self) -> None:
+        """Leave it as it is; the next `BaseFileStore.shadow` goes on with it."""
+
+
 class BaseFileStore(ABC):
     """Keeps what files say in a form that answers quickly. Everything in it can be rebuilt.
 
     Synchronous and safe to call from several threads. `apply` is one transaction: when it
     returns, keyword search, links and tags show the change, in this process at once and in
     others after their next `refresh`.
+
+    Attributes:
+        on_lost: called, from any thread, when the index in use turns out to be damaged and starts
+            empty; must not block or raise.
     """
+
+    on_lost: Callable[[], None] | None = None
 
     @abstractmethod
     def open(self) -> None:
@@ -86,6 +173,29 @@ class BaseFileStore(ABC):
         Raises:
             StorageFailed: nothing was changed.
         """
+
+    def grow(self, growth: FileGrowth) -> bool:
+        """Bring a file that was appended to up to date; a store may do so without reading it all.
+
+        Returns:
+            False when the index holds another version of it; nothing was changed then.
+
+        Raises:
+            StorageFailed: nothing was changed.
+        """
+        node = self.node(growth.path)
+        if node is None or not growth.continues(node.size, node.content_hash):
+            return False
+        kept = [c for c in self.chunks(growth.path) if c.start_line < growth.first_line]
+        chunks = (*kept, *growth.chunks)
+        update = {
+            "st_mtime_ns": growth.stamp.mtime_ns,
+            "size": growth.stamp.size,
+            "content_hash": growth.stamp.content_hash,
+            "chunk_ids": tuple(chunk.id for chunk in chunks),
+        }
+        self.apply([IndexedFile(node.model_copy(update=update), chunks)])
+        return True
 
     @abstractmethod
     def refresh(self) -> None:
@@ -154,3 +264,27 @@ class BaseFileStore(ABC):
     @abstractmethod
     def stats(self) -> StoreStats:
         """Counts, for `status()`."""
+
+    def condition(self) -> StoreCondition:
+        """What the index needs before it can be relied on."""
+        return StoreCondition()
+
+    def settle(self, seen: StoreCondition) -> None:
+        """Know that every file was compared with the index and brought in.
+
+        Args:
+            seen: the condition before that; nothing happens when the index is another one now.
+        """
+        return
+
+    def shadow(self) -> ShadowIndex | None:
+        """Begin or go on with an index beside this one; ``None`` where there is no such thing."""
+        return None
+
+    def audit(self) -> dict[str, str]:
+        """By path, how what is searched in memory differs from what is kept on the disk."""
+        return {}
+
+    def reload(self) -> None:
+        """Read everything in memory anew from the disk."""
+        return

@@ -12,7 +12,7 @@ import numpy as np
 from agentscope_reme.errors import BadInput
 from agentscope_reme.store.inverted_index import LARGEST_TAIL, InvertedIndex
 from agentscope_reme.store.postings import Bools, Document
-from agentscope_reme.store.term_keys import term_key
+from agentscope_reme.store.term_keys import TermCounts, term_key
 from agentscope_reme.store.tokenizers import MemoryTokenizer, Tokenizer
 
 
@@ -58,19 +58,24 @@ class BM25Index:
 
     def add_counts(self, docs: Mapping[str, Mapping[str, int]]) -> None:
         """As `add_docs`, for texts that are already terms with (weighted) counts."""
-        self._add({i: {term_key(t): n for t, n in counts.items()} for i, counts in docs.items()})
+        self._add(
+            {
+                doc_id: TermCounts.of_mapping({term_key(t): n for t, n in counts.items()})
+                for doc_id, counts in docs.items()
+            }
+        )
 
-    def _count(self, text: str) -> Mapping[int, int]:
+    def _count(self, text: str) -> TermCounts:
         if isinstance(self.tokenizer, MemoryTokenizer):
-            return self.tokenizer.count_keys(text)
-        return Counter(map(term_key, self.tokenizer.terms(text)))
+            return TermCounts.of(self.tokenizer.keys(text))
+        return TermCounts.of_mapping(Counter(map(term_key, self.tokenizer.terms(text))))
 
-    def _add(self, docs: Mapping[str, Mapping[int, int]]) -> None:
+    def _add(self, docs: Mapping[str, TermCounts]) -> None:
         with self._lock:
             self.delete_docs(docs)
             documents = []
             for doc_id, counts in docs.items():
-                if counts:
+                if len(counts):
                     documents.append(self._document(counts))
                     self._slots[doc_id] = documents[-1].slot
                     self._ids[documents[-1].slot] = doc_id
@@ -108,10 +113,10 @@ class BM25Index:
         with self._lock:
             self._index.settle(self._index.compacted())
 
-    def _document(self, counts: Mapping[int, int]) -> Document:
+    def _document(self, counts: TermCounts) -> Document:
         slot = self._next_slot
         self._next_slot += 1
-        return Document.of(slot, slot, counts, sum(counts.values()))
+        return Document.of(slot, slot, counts, counts.total())
 
     def _allowed(self, only: Collection[str] | None) -> Bools | None:
         if only is None:

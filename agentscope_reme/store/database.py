@@ -1,27 +1,27 @@
-"""The SQLite file behind the store: generations, schema, damage.
+"""The SQLite file behind the store: opening it, replacing it, building the next one beside it.
 
-``metadata/CURRENT`` names the generation in use, ``index-<number>.db``. A generation that is
-damaged, foreign or made by other rules is set aside and an empty one takes its place; its vectors
-are carried over when they can be read.
+A generation that is damaged, foreign or laid out in another way is set aside and an empty one
+takes its place, marked as incomplete; its vectors are carried over when they can be read. One that
+was merely made by other rules (tokenizer, chunker) goes on answering until a new one is built.
 """
 
 from __future__ import annotations
 
-import os
-import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from filelock import FileLock, Timeout
-
 from agentscope_reme.errors import StorageFailed
+from agentscope_reme.files.disk import Disk
+from agentscope_reme.store.generations import Generations
 from agentscope_reme.store.index_schema import SCHEMA, SCHEMA_VERSION, check_index, is_damage
 from agentscope_reme.workspace import Workspace
 
-_GENERATION: Final = re.compile(r"index-(\d+)\.db")
+INCOMPLETE: Final = "incomplete"
+"""Key in ``meta``: not every file has been brought into this generation yet."""
+_MIXED: Final = "mixed"
 _BUSY_SECONDS: Final = 10.0
 _WAL_LIMIT_BYTES: Final = 4 * 1024 * 1024
 
@@ -31,17 +31,20 @@ class Database:
 
     Args:
         workspace: whose ``metadata/`` folder holds the files.
-        fingerprint: names the rules (tokenizer, chunker) the content was made by.
+        fingerprint: names the rules (tokenizer, chunker) the content is made by.
+        disk: how ``CURRENT`` becomes durable.
+
+    Attributes:
+        outdated: the content was made by other rules.
     """
 
-    def __init__(self, workspace: Workspace, fingerprint: str) -> None:
-        self._folder = workspace.metadata
-        self._lock_file = workspace.locks / "index-generation.lock"
+    def __init__(self, workspace: Workspace, fingerprint: str, disk: Disk | None = None) -> None:
+        self.generations: Final = Generations(workspace, disk or Disk())
+        self.outdated = False
         self._fingerprint = fingerprint
         self._connection: sqlite3.Connection | None = None
         self._stamp: tuple[int, int] | None = None
         self._place: Path | None = None
-        self.notices: list[str] = []
 
     @property
     def connection(self) -> sqlite3.Connection:
@@ -50,16 +53,25 @@ class Database:
             raise sqlite3.ProgrammingError("the index database is not open")
         return self._connection
 
+    @property
+    def name(self) -> str:
+        """The name of the generation."""
+        return "" if self._place is None else self._place.name
+
+    @property
+    def notices(self) -> list[str]:
+        """What a person should know, in words."""
+        return self.generations.notices
+
     def open(self) -> None:
         """Open the current generation, or make one."""
-        with self._exclusive():
-            place = self._current()
+        with self.generations.exclusive():
+            place = self.generations.current()
             if place is None:
-                self._start_generation(self._newest())
+                self._start_generation(self.generations.unnamed())
                 return
             try:
-                self._connection = _connect(place)
-                check_index(self._connection, place, self._fingerprint)
+                self._connect(place)
             except sqlite3.DatabaseError as error:
                 self.close()
                 if not is_damage(error):
@@ -67,7 +79,7 @@ class Database:
                 self.notices.append(f"The index {place.name} was set aside: {error}.")
                 self._start_generation(place)
             else:
-                self._remember(place)
+                self.generations.tidy(place)
 
     def close(self) -> None:
         """Close the connection; the last one folds the write-ahead log into the file."""
@@ -85,12 +97,22 @@ class Database:
         self.close()
         if reason is not None:
             self.notices.append(f"The index was set aside: {reason}.")
-        with self._exclusive():
+        with self.generations.exclusive():
             self._start_generation(place, keep_old=reason is not None)
 
     def superseded(self) -> bool:
-        """Whether another process put a new generation in place."""
-        return _stamp(self._folder / "CURRENT") != self._stamp
+        """Whether another generation was put in place, or this one could not be opened."""
+        return self._connection is None or self.generations.stamp() != self._stamp
+
+    def take_over(self, shadow: ShadowDatabase) -> None:
+        """Go on with a shadow that became current, and remove what it replaced."""
+        self.close()
+        self._connection, shadow._connection = shadow._connection, None
+        self._place, self._stamp = shadow._place, shadow._stamp
+        self.outdated = False
+        if self._place is not None:
+            with self.generations.exclusive():
+                self.generations.retire(self._place)
 
     def data_version(self) -> int:
         """A number that changes when another connection commits."""
@@ -101,14 +123,14 @@ class Database:
         """Size of the database and its write-ahead log."""
         if self._place is None:
             return 0
-        places = (self._place, _with_suffix(self._place, "-wal"))
+        places = (self._place, self._place.with_name(f"{self._place.name}-wal"))
         return sum(place.stat().st_size for place in places if place.exists())
 
     @contextmanager
-    def transaction(self) -> Iterator[sqlite3.Connection]:
-        """All or nothing; other writers wait."""
+    def transaction(self, *, immediate: bool = True) -> Iterator[sqlite3.Connection]:
+        """All or nothing; other writers wait, from the first write on when not `immediate`."""
         connection = self.connection
-        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("BEGIN IMMEDIATE" if immediate else "BEGIN")
         try:
             yield connection
         except BaseException:
@@ -117,95 +139,133 @@ class Database:
             raise
         connection.execute("COMMIT")
 
-    def _start_generation(self, old: Path | None, *, keep_old: bool = True) -> None:
-        place = self._fresh_place()
-        self._connection = _connect(place, create=True)
-        self._connection.executescript(SCHEMA)
-        with self.transaction() as connection:
-            connection.executemany(
-                "INSERT INTO meta VALUES (?, ?)",
-                [("schema", SCHEMA_VERSION), ("fingerprint", self._fingerprint)],
+    def own_up(self) -> None:
+        """Note, inside a transaction, that what is written now follows other rules than the rest.
+
+        Whoever opens the index next, by whichever rules, then finds it outdated.
+        """
+        if self.outdated:
+            self.connection.execute(
+                "UPDATE meta SET value = ? WHERE key = 'fingerprint'", (_MIXED,)
             )
+
+    def _connect(self, place: Path) -> None:
+        self._connection = _connect(place)
+        self.outdated = check_index(self._connection, place) != self._fingerprint
+        self._place = place
+        self._stamp = self.generations.stamp()
+
+    def _start_generation(self, old: Path | None, *, keep_old: bool = True) -> None:
+        place = self._create((INCOMPLETE, 1))
         if old is not None and old.exists():
             self._carry_vectors(old)
-        self._name_current(place)
-        self._remember(place)
-        self._retire(place, old if keep_old else None)
+        self.generations.name_current(place)
+        self._stamp = self.generations.stamp()
+        self.generations.retire(place, old if keep_old else None)
+
+    def _create(self, *meta: tuple[str, object]) -> Path:
+        place = self.generations.fresh()
+        self._connection = _connect(place, create=True)
+        self._connection.executescript(SCHEMA)
+        rules = [("schema", SCHEMA_VERSION), ("fingerprint", self._fingerprint)]
+        with self.transaction() as connection:
+            connection.executemany("INSERT INTO meta VALUES (?, ?)", [*rules, *meta])
+        self._place = place
+        self.outdated = False
+        return place
 
     def _carry_vectors(self, old: Path) -> None:
+        """Copy the vectors another generation has, by text hash, and know their space.
+
+        Vectors of another space than the other generation's are dropped.
+        """
         connection = self.connection
         try:
             connection.execute("ATTACH ? AS old", (str(old),))
-            with self.transaction():
-                connection.execute("INSERT INTO vectors SELECT * FROM old.vectors")
+            # Immediate would ask for a write lock on the other generation as well.
+            with self.transaction(immediate=False):
                 connection.execute(
-                    "INSERT INTO meta SELECT key, value FROM old.meta WHERE key = 'space_id'"
+                    "DELETE FROM vectors WHERE EXISTS (SELECT 1 FROM old.meta WHERE key = "
+                    "'space_id' AND value IS NOT (SELECT value FROM main.meta WHERE key = "
+                    "'space_id'))"
                 )
-        except sqlite3.DatabaseError:
+                connection.execute(
+                    "INSERT INTO vectors SELECT * FROM old.vectors AS theirs WHERE NOT EXISTS "
+                    "(SELECT 1 FROM main.vectors AS ours WHERE ours.text_hash = theirs.text_hash)"
+                )
+                connection.execute(
+                    "INSERT OR REPLACE INTO meta "
+                    "SELECT key, value FROM old.meta WHERE key = 'space_id'"
+                )
+        except sqlite3.DatabaseError as error:
+            if not is_damage(error):
+                raise
             self.notices.append("Vectors of the old index could not be read; they are made again.")
         finally:
             if len(connection.execute("PRAGMA database_list").fetchall()) > 1:
                 connection.execute("DETACH old")
 
-    def _retire(self, place: Path, aside: Path | None) -> None:
-        """Rename the distrusted file to ``*.corrupt``, one at most; remove other generations."""
-        if aside is not None and aside.exists():
-            for earlier in self._folder.glob("index-*.corrupt"):
-                earlier.unlink(missing_ok=True)
-            os.replace(aside, _with_suffix(aside, ".corrupt"))
-        for file in self._folder.glob("index-*.db*"):
-            if file.name.startswith(place.name) or file.suffix == ".corrupt":
-                continue
-            try:
-                file.unlink(missing_ok=True)
-            except PermissionError:
-                continue  # still open in another process; the next generation removes it
 
-    def _fresh_place(self) -> Path:
-        numbers = [int(m[1]) for f in self._folder.iterdir() if (m := _GENERATION.match(f.name))]
-        return self._folder / f"index-{max(numbers, default=0) + 1}.db"
+class ShadowDatabase(Database):
+    """A generation nobody reads yet. One that a crash left half built is gone on with."""
 
-    def _newest(self) -> Path | None:
-        found = [f for f in self._folder.iterdir() if _GENERATION.fullmatch(f.name)]
-        if not found:
-            return None
-        newest = max(found, key=lambda f: int(f.stem.removeprefix("index-")))
-        self.notices.append(f"metadata/CURRENT was missing; {newest.name} was set aside.")
-        return newest
+    def open(self) -> None:
+        """Continue the generation that was begun last, or begin one."""
+        with self.generations.exclusive():
+            begun = self.generations.half_built()
+            if begun is None or not self._continues(begun):
+                self._create()
 
-    def _current(self) -> Path | None:
+    def superseded(self) -> bool:
+        """Never: what happens to the current generation is `Shadow`'s to follow."""
+        return False
+
+    def replace(self, reason: str | None = None) -> None:
+        """Give a damaged one up; what it held would be missing from another.
+
+        Raises:
+            StorageFailed: always.
+        """
+        place = self._place
+        self.close()
+        if place is not None:
+            self.generations.discard(place)
+        raise StorageFailed(
+            self.name, f"the index under construction was damaged: {reason}", "Reindex again."
+        )
+
+    def carry_vectors(self, current: Database) -> None:
+        """Copy what vectors the current generation has and this one lacks."""
+        if current._place is not None:
+            self._carry_vectors(current._place)
+
+    def fold(self) -> None:
+        """Fold the write-ahead log into the file and flush it, before it becomes current."""
+        self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+    def become_current(self) -> None:
+        """Let this be the generation every process turns to.
+
+        Raises:
+            StorageFailed: somebody removed it.
+        """
+        with self.generations.exclusive():
+            if self._place is None or not self._place.exists():
+                raise StorageFailed(
+                    self.name, "the index under construction was removed", "Reindex again."
+                )
+            self.generations.name_current(self._place)
+            self._stamp = self.generations.stamp()
+
+    def _continues(self, begun: Path) -> bool:
         try:
-            name = (self._folder / "CURRENT").read_text("utf-8").strip()
-        except (FileNotFoundError, UnicodeDecodeError):
-            return None
-        place = self._folder / name
-        if _GENERATION.fullmatch(name) and place.is_file():
-            return place
-        self.notices.append("metadata/CURRENT names no index; an empty one was made.")
-        return None
-
-    def _name_current(self, place: Path) -> None:
-        draft = self._folder / "CURRENT.tmp"
-        draft.write_text(place.name + "\n", "utf-8")
-        os.replace(draft, self._folder / "CURRENT")
-
-    def _remember(self, place: Path) -> None:
-        self._place = place
-        self._stamp = _stamp(self._folder / "CURRENT")
-
-    @contextmanager
-    def _exclusive(self) -> Iterator[None]:
-        self._folder.mkdir(parents=True, exist_ok=True)
-        self._lock_file.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with FileLock(self._lock_file, timeout=_BUSY_SECONDS):
-                yield
-        except Timeout as error:
-            raise StorageFailed(
-                str(self._folder),
-                "another process has been opening the index for too long",
-                "Close that process, or try again.",
-            ) from error
+            self._connect(begun)
+        except sqlite3.DatabaseError:
+            self.outdated = True
+        if self.outdated:
+            self.close()
+            self.generations.discard(begun)
+        return not self.outdated
 
 
 def _connect(place: Path, *, create: bool = False) -> sqlite3.Connection:
@@ -227,15 +287,3 @@ def _connect(place: Path, *, create: bool = False) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
-
-
-def _stamp(place: Path) -> tuple[int, int] | None:
-    try:
-        stat = place.stat()
-    except FileNotFoundError:
-        return None
-    return stat.st_mtime_ns, stat.st_ino
-
-
-def _with_suffix(place: Path, suffix: str) -> Path:
-    return place.with_name(place.name + suffix)

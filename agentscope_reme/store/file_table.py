@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 
 from agentscope_reme.store.base import SearchFilter
+from agentscope_reme.store.file_entry import FileEntry
 from agentscope_reme.store.filters import content_matches, path_matches, plain_value
 from agentscope_reme.store.postings import Bools, Ints
-from agentscope_reme.store.stored_files import FileEntry
 
 _REMEMBERED_FILTERS: Final = 16
 _SPARE: Final = 1024
 
 Contents = Callable[[SearchFilter], Mapping[int, tuple[Collection[str], Mapping[str, Any]]]]
 """Reads, by file number, the tags and front matter a filter needs."""
+Owners = Callable[[Ints], Ints]
+"""The file number of each slot."""
 
 
 class FileTable:
@@ -38,12 +40,16 @@ class FileTable:
         """The entry of a path."""
         return self._by_path.get(path)
 
+    def entries(self) -> list[FileEntry]:
+        """Every file, in no order."""
+        return list(self._by_path.values())
+
     def path(self, file_id: int) -> str:
         """The path of a file number."""
         return self._paths[file_id]
 
     def put(self, entry: FileEntry, tags: Collection[str], front_matter: Mapping[str, Any]) -> None:
-        """Add a file, which has a new number."""
+        """Add a file, or say anew what is known of it."""
         self._add(entry)
         for key, (where, mask) in self._masks.items():
             if entry.id >= len(mask):
@@ -53,6 +59,10 @@ class FileTable:
                 where, tags, front_matter
             )
 
+    def replace(self, entry: FileEntry) -> None:
+        """Know where the chunks of a known file stand now; nothing else of it changed."""
+        self._by_path[entry.path] = entry
+
     def pop(self, path: str) -> FileEntry | None:
         """Remove a file."""
         entry = self._by_path.pop(path, None)
@@ -60,21 +70,28 @@ class FileTable:
             del self._paths[entry.id]
         return entry
 
-    def owners_of(self, slots: Ints) -> Ints:
-        """The file number each slot belongs to; -1 for slots no file has any more."""
-        entries = sorted(self._by_path.values(), key=lambda entry: entry.first_slot)
-        if not entries:
-            return np.full(len(slots), -1, np.int64)
-        first = np.array([entry.first_slot for entry in entries], np.int64)
-        count = np.array([entry.chunk_count for entry in entries], np.int64)
-        ids = np.array([entry.id for entry in entries], np.int64)
-        filled = count > 0
-        first, count, ids = first[filled], count[filled], ids[filled]
-        if not len(ids):
-            return np.full(len(slots), -1, np.int64)
-        at = np.maximum(np.searchsorted(first, slots, "right") - 1, 0)
-        inside = (slots >= first[at]) & (slots < first[at] + count[at])
-        return np.where(inside, ids[at], -1)
+    def owners(self, slots_of: Callable[[int], Sequence[int]]) -> Owners:
+        """Tells the file number each slot belongs to; -1 for slots no file has any more.
+
+        Args:
+            slots_of: the slots of a file that does not have all of its range.
+        """
+        whole = sorted((e for e in self._by_path.values() if e.has_all), key=_first_slot)
+        whole = [entry for entry in whole if entry.chunk_count]
+        first = np.array([entry.first_slot for entry in whole], np.int64)
+        last = np.array([entry.last_slot for entry in whole], np.int64)
+        ids = np.array([entry.id for entry in whole], np.int64)
+        parts = {e.id: slots_of(e.id) for e in self._by_path.values() if not e.has_all}
+        single = np.array([s for slots in parts.values() for s in slots], np.int64)
+        owner = np.repeat(np.array(list(parts), np.int64), [len(s) for s in parts.values()])
+        order = np.argsort(single)
+        single, owner = single[order], owner[order]
+
+        def owners_of(slots: Ints) -> Ints:
+            found = _looked_up(slots, first, last, ids)
+            return np.where(found < 0, _looked_up(slots, single, single, owner), found)
+
+        return owners_of
 
     def allowed(self, where: SearchFilter | None, contents: Contents) -> Bools | None:
         """By file number, whether a file passes; ``None`` when every file does."""
@@ -102,6 +119,19 @@ class FileTable:
         self._by_path[entry.path] = entry
         self._paths[entry.id] = entry.path
         self._last_id = max(self._last_id, entry.id)
+
+
+def _first_slot(entry: FileEntry) -> int:
+    return entry.first_slot
+
+
+def _looked_up(slots: Ints, first: Ints, last: Ints, ids: Ints) -> Ints:
+    """The id of the range each slot is in, of ranges in ascending order; -1 for none."""
+    if not len(ids):
+        return np.full(len(slots), -1, np.int64)
+    at = np.maximum(np.searchsorted(first, slots, "right") - 1, 0)
+    inside = (slots >= first[at]) & (slots <= last[at])
+    return np.where(inside, ids[at], -1)
 
 
 def _key(where: SearchFilter) -> tuple[Any, ...]:

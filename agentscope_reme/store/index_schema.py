@@ -7,7 +7,7 @@ import sqlite3
 from pathlib import Path
 from typing import Final
 
-SCHEMA_VERSION: Final = "1"
+SCHEMA_VERSION: Final = "2"
 _DAMAGE: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 _SHORT_READ: Final = sqlite3.SQLITE_IOERR | (2 << 8)
 
@@ -20,6 +20,7 @@ CREATE TABLE files (
     size INTEGER NOT NULL,
     content_hash TEXT NOT NULL,
     first_slot INTEGER NOT NULL,
+    last_slot INTEGER NOT NULL,
     chunk_count INTEGER NOT NULL,
     name TEXT NOT NULL,
     description TEXT NOT NULL,
@@ -39,6 +40,7 @@ CREATE TABLE chunks (
     metadata TEXT,
     text BLOB NOT NULL
 );
+CREATE INDEX chunks_of_file ON chunks (file_id);
 CREATE TABLE links (
     file_id INTEGER NOT NULL,
     position INTEGER NOT NULL,
@@ -84,11 +86,14 @@ def is_damage(error: sqlite3.Error) -> bool:
     return code & 0xFF in _DAMAGE or code == _SHORT_READ or missing_table
 
 
-def check_index(connection: sqlite3.Connection, place: Path, fingerprint: str) -> None:
+def check_index(connection: sqlite3.Connection, place: Path) -> str:
     """Make sure of what can be seen at a glance; the rest shows when it is read.
 
+    Returns:
+        The fingerprint of the rules that made the content.
+
     Raises:
-        Foreign: tables are missing, the file is cut short, or other rules made the content.
+        Foreign: tables are missing, the file is cut short, or it is laid out in another way.
     """
     rows = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
     missing = _TABLES - {row[0] for row in rows}
@@ -97,9 +102,10 @@ def check_index(connection: sqlite3.Connection, place: Path, fingerprint: str) -
     rules = dict(
         connection.execute("SELECT key, value FROM meta WHERE key IN ('schema', 'fingerprint')")
     )
-    if rules != {"schema": SCHEMA_VERSION, "fingerprint": fingerprint}:
-        raise Foreign("it was made by another version of the indexing rules")
+    if rules.get("schema") != SCHEMA_VERSION or "fingerprint" not in rules:
+        raise Foreign("it was made by another version of this library")
     _check_size(connection, place)
+    return str(rules["fingerprint"])
 
 
 def _check_size(connection: sqlite3.Connection, place: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
@@ -9,13 +10,13 @@ from contextlib import contextmanager
 from typing import Final, TypeVar
 
 from agentscope_reme.errors import Closed, StorageFailed
-from agentscope_reme.store.database import Database
+from agentscope_reme.store.database import INCOMPLETE, Database, ShadowDatabase
 from agentscope_reme.store.index_schema import is_damage
 from agentscope_reme.store.index_state import IndexState, read_number, write_number
 from agentscope_reme.store.indexed_text import IndexedText
+from agentscope_reme.store.open_marker import OpenMarker
 from agentscope_reme.store.postings import Segment
 from agentscope_reme.store.stored_vectors import StoredVectors
-from agentscope_reme.workspace import Workspace
 
 T = TypeVar("T")
 _WORTH_SEALING: Final = 200
@@ -26,17 +27,32 @@ class IndexSession:
     """The database and what of it is in memory, behind one lock.
 
     Every piece of work goes through `run`, which first looks whether another process committed.
+
+    Args:
+        database: the generation, not open yet.
+        text: how terms are counted.
+        marker: tells the next process that this one did not close; a shadow needs none.
+
+    Attributes:
+        incomplete: files are missing because the generation started empty.
+        lock: held through every piece of work.
+        on_lost: called when that is found while the index is in use; must not block or raise.
     """
 
-    def __init__(self, workspace: Workspace, fingerprint: str, text: IndexedText) -> None:
-        self.database: Final = Database(workspace, fingerprint)
+    def __init__(
+        self, database: Database, text: IndexedText, marker: OpenMarker | None = None
+    ) -> None:
+        self.database: Final = database
         self.state = IndexState(text)
-        self.vectors: Final = StoredVectors()
+        self.vectors = StoredVectors()
+        self.marker: Final = marker
+        self.incomplete = False
+        self.on_lost: Callable[[], None] | None = None
         self._text = text
         self._vectors_version = 0
         self._data_version = 0
         self._is_open = False
-        self._lock = threading.RLock()
+        self.lock: Final = threading.RLock()
 
     @property
     def connection(self) -> sqlite3.Connection:
@@ -45,17 +61,20 @@ class IndexSession:
 
     def open(self) -> None:
         """Load or create the index; nothing when it is open."""
-        with self._lock:
+        with self.lock:
             if self._is_open:
                 return
             with _storage_errors():
                 self.database.open()
                 self._is_open = True
+                if self.marker is not None:
+                    with self.database.generations.exclusive():
+                        self.marker.set()
                 self._trusted(self.load)
 
     def close(self) -> None:
         """Keep what the next open would have to count again, and release the files."""
-        with self._lock:
+        with self.lock:
             if not self._is_open:
                 return
             try:
@@ -64,10 +83,13 @@ class IndexSession:
             finally:
                 self._is_open = False
                 self.database.close()
+                if self.marker is not None:
+                    with self.database.generations.exclusive():
+                        self.marker.clear()
 
     def run(self, work: Callable[[], T]) -> T:
         """Catch up, then work, under the lock; damage found on the way starts an empty index."""
-        with self._lock, _storage_errors():
+        with self.lock, _storage_errors():
             if not self._is_open:
                 raise Closed(repr(self), "the store is not open", "Call `open()` first.")
 
@@ -83,9 +105,19 @@ class IndexSession:
         except sqlite3.DatabaseError as error:
             if not is_damage(error):
                 raise
-            self.database.replace(str(error))
-            self.load()
-            return work()
+            self._start_anew(error)
+        except json.JSONDecodeError as error:  # nothing but stored rows is parsed in here
+            self._start_anew(error)
+        return work()
+
+    def _start_anew(self, error: Exception) -> None:
+        self.database.replace(str(error))
+        self.load()
+        self._tell_if_incomplete()
+
+    def _tell_if_incomplete(self) -> None:
+        if self.incomplete and self.on_lost is not None:
+            self.on_lost()
 
     def load(self) -> None:
         """Read everything anew from the current generation."""
@@ -97,6 +129,7 @@ class IndexSession:
             self.state.load(connection)
             self.vectors.forget()
             self._vectors_version = read_number(connection, "vectors_version")
+            self.incomplete = bool(read_number(connection, INCOMPLETE))
         finally:
             connection.execute("ROLLBACK")
 
@@ -105,6 +138,7 @@ class IndexSession:
             self.database.close()
             self.database.open()
             self.load()
+            self._tell_if_incomplete()
             return
         version = self.database.data_version()
         if version == self._data_version:
@@ -119,6 +153,7 @@ class IndexSession:
             if vectors_version != self._vectors_version:
                 self.vectors.forget()
                 self._vectors_version = vectors_version
+            self.incomplete = bool(read_number(self.connection, INCOMPLETE))
         finally:
             if own_transaction:
                 self.connection.execute("ROLLBACK")
@@ -130,6 +165,7 @@ class IndexSession:
             with self.database.transaction():
                 if not self.database.superseded():
                     self._catch_up()
+                    self.database.own_up()
                     return work()
             self._catch_up()
 
@@ -147,6 +183,38 @@ class IndexSession:
         segments, rows = self.write(save)
         self.state.index.settle(segments)
         self.state.segments.settle(rows)
+
+    def settle(self, generation: str) -> None:
+        """Know that every file was brought in, and that what a crash left unsure was compared."""
+        if self.database.name != generation:
+            return
+
+        def complete() -> None:
+            write_number(self.connection, INCOMPLETE, 0)
+
+        if self.incomplete:
+            self.write(complete)
+            self.incomplete = False
+        if self.marker is not None and self.marker.unclean:
+            with self.database.generations.exclusive():
+                self.marker.forgive()
+
+    @contextmanager
+    def held(self) -> Iterator[sqlite3.Connection]:
+        """A transaction that changes nothing and lets nobody else change anything, either."""
+        with self.lock, _storage_errors(), self.database.transaction() as connection:
+            yield connection
+
+    def take_over(self, shadow: IndexSession, database: ShadowDatabase) -> None:
+        """Go on with a shadow that became current; called while nobody else is at work here."""
+        with self.lock, shadow.lock, _storage_errors():
+            self.state, self.vectors = shadow.state, shadow.vectors
+            self._vectors_version = read_number(database.connection, "vectors_version")
+            self.vectors.forget()
+            shadow._is_open = False
+            self.database.take_over(database)
+            self._data_version = self.database.data_version()
+            self.incomplete = False
 
     def know_vectors(self) -> None:
         """The vectors written in this transaction are the ones in memory."""

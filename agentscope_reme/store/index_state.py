@@ -9,15 +9,16 @@ from typing import Any, Final
 
 from agentscope_reme.schema import FileNode
 from agentscope_reme.store.base import SearchFilter
+from agentscope_reme.store.file_entry import FileEntry, KeptChunks, PreparedFile, documents_of
 from agentscope_reme.store.file_table import FileTable
 from agentscope_reme.store.graph import FileGraph
-from agentscope_reme.store.indexed_text import FileWords, IndexedText
+from agentscope_reme.store.indexed_text import ChunkWords, FileWords, IndexedText
 from agentscope_reme.store.inverted_index import InvertedIndex
 from agentscope_reme.store.passage_context import PassageContext
 from agentscope_reme.store.postings import Document
+from agentscope_reme.store.slots import first_answer, last_slot_before
 from agentscope_reme.store.stored_files import (
-    FileEntry,
-    PreparedFile,
+    ENTRY_COLUMNS,
     front_matter_rows,
     load_entries,
     load_links,
@@ -75,23 +76,40 @@ class IndexState:
         self, stored: Sequence[tuple[FileEntry, PreparedFile]], gone: Iterable[str]
     ) -> None:
         """Take over what was just committed."""
+        kept = {entry.path: file.kept for entry, file in stored if file.kept is not None}
         for path in gone:
-            self.forget(path)
+            if path in kept:
+                self.cut(kept[path])
+            else:
+                self.forget(path)
         documents: list[Document] = []
         for entry, file in stored:
             node = file.node
             self.files.put(entry, node.tags, front_matter_of(node))
-            documents += file.documents(entry)
+            documents += documents_of(entry.id, entry.last_slot - len(file.words) + 1, file.words)
             if self._graph is not None:
                 self._graph.upsert(node.path, node.links)
         if documents:
             self.index.add(documents)
 
+    def grow(self, entry: FileEntry, kept: KeptChunks, words: Sequence[ChunkWords | None]) -> None:
+        """Take over chunks that were just added to a file."""
+        self.cut(kept)
+        self.files.replace(entry)
+        documents = documents_of(entry.id, entry.last_slot - len(words) + 1, words)
+        if documents:
+            self.index.add(documents)
+
+    def cut(self, kept: KeptChunks) -> None:
+        """Remove the chunks of a file that do not stay."""
+        if kept.last_slot < kept.entry.last_slot:
+            self.index.delete_of(kept.entry.id, kept.last_slot + 1, kept.entry.last_slot)
+
     def forget(self, path: str) -> None:
         """Remove a file from memory."""
         entry = self.files.pop(path)
         if entry is not None:
-            self.index.delete(entry.slots)
+            self.index.delete_of(entry.id, entry.first_slot, entry.last_slot)
         if self._graph is not None:
             self._graph.remove(path)
 
@@ -107,27 +125,28 @@ class IndexState:
         return self._graph
 
     def _take_foreign(self, connection: sqlite3.Connection, path: str) -> None:
-        self.forget(path)
         row = connection.execute(
-            "SELECT id, path, first_slot, chunk_count, name, description, front_matter, tags "
+            f"SELECT {ENTRY_COLUMNS}, name, description, front_matter, tags "  # noqa: S608
             "FROM files WHERE path = ?",
             (path,),
         ).fetchone()
-        if row is None:
+        entry = None if row is None else FileEntry(*row[:5])
+        before = self.files.get(path)
+        first_new = 0
+        if entry is not None and before is not None and entry.id == before.id:
+            first_new = before.last_slot + 1
+            self.cut(KeptChunks(before, 0, last_slot_before(connection, entry.id, first_new)))
+        else:
+            self.forget(path)
+        if entry is None:
             return
-        entry = FileEntry(*row[:4])
-        name, description, extra, tags = row[4:]
+        name, description, extra, tags = row[5:]
         fields = {**(json.loads(extra) if extra else {}), "name": name, "description": description}
         self.files.put(entry, json.loads(tags) if tags else (), fields)
         if self._graph is not None:
             self._graph.upsert(path, load_links(connection, path))
-        self.index.add(
-            self._documents(
-                connection,
-                "slot BETWEEN ? AND ?",
-                (entry.first_slot, entry.first_slot + entry.chunk_count - 1),
-            )
-        )
+        where = "file_id = ? AND slot >= ?"
+        self.index.add(self._documents(connection, where, (entry.id, first_new)))
 
     def _take_foreign_segments(self, connection: sqlite3.Connection) -> None:
         before = self.index.segments
@@ -152,17 +171,16 @@ class IndexState:
             parameters,
         )
         documents: list[Document] = []
-        words: FileWords | None = None
-        current = -1
+        words: dict[int, FileWords] = {}
         for slot, file_id, headings, text, path, name, description, tags in rows:
-            first = file_id != current
-            if first or words is None:
-                current = file_id
+            first = False
+            if file_id not in words:
                 tag_list = json.loads(tags) if tags else ()
-                words = self._text.file_words(path, name, description, tag_list)
-            body = self._text.count(unpack_text(text))
+                words[file_id] = self._text.file_words(path, name, description, tag_list)
+                first = slot == first_answer(connection, file_id)
+            body = self._text.keys(unpack_text(text))
             chunk = self._text.chunk_words(
-                body, json.loads(headings) if headings else (), words, first
+                body, json.loads(headings) if headings else (), words[file_id], first
             )
             documents.append(Document.of(slot, file_id, chunk.counts, chunk.length))
         return documents

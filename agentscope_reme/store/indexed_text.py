@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final
 
+import numpy as np
+
 from agentscope_reme.schema import FileChunk, FileNode
+from agentscope_reme.store.term_keys import Keys, TermCounts
 from agentscope_reme.store.tokenizers import MemoryTokenizer
 
 NAME_WEIGHT: Final = 3
@@ -19,15 +21,19 @@ HEADING_WEIGHT: Final = 2
 FILE_NAME_WEIGHT: Final = 1
 """How often one occurrence in a field counts; one in the text counts once."""
 
+_NO_KEYS: Final[Keys] = np.empty(0, np.int64)
 _INDEX_PAGE: Final = re.compile(r"daily/\d{4}-\d{2}-\d{2}\.md")
 
 
 @dataclass(frozen=True, slots=True)
 class FileWords:
-    """A file's own terms: weighted for its first chunk, plain for the others, and their number."""
+    """A file's own terms: weighted for its first chunk, plain for the others, and their number.
 
-    weighted: Counter[int]
-    plain: Counter[int]
+    A term of weight n stands n times among `weighted`.
+    """
+
+    weighted: Keys
+    plain: Keys
     length: int
 
 
@@ -35,7 +41,7 @@ class FileWords:
 class ChunkWords:
     """A chunk's terms with weighted counts, and its length in terms."""
 
-    counts: Counter[int]
+    counts: TermCounts
     length: int
 
 
@@ -50,21 +56,31 @@ class IndexedText:
     def __init__(self, tokenizer: MemoryTokenizer) -> None:
         self._tokenizer: Final = tokenizer
 
-    def words(self, node: FileNode, chunks: Sequence[FileChunk]) -> list[ChunkWords | None]:
-        """For each chunk its terms; ``None`` for those that are never an answer."""
+    def words(
+        self, node: FileNode, chunks: Sequence[FileChunk], *, continued: bool = False
+    ) -> list[ChunkWords | None]:
+        """For each chunk its terms; ``None`` for those that are never an answer.
+
+        Args:
+            node: the file.
+            chunks: all of its chunks, or its last ones.
+            continued: earlier chunks, which are not given, include an answer.
+        """
         if _INDEX_PAGE.fullmatch(node.path):
             return [None] * len(chunks)
         front = node.front_matter
         file_words = self.file_words(node.path, front.name, front.description, node.tags)
-        bodies = [self._tokenizer.count_keys(chunk.text) for chunk in chunks]
+        bodies = [self._tokenizer.keys(chunk.text) for chunk in chunks]
         answers = [
-            bool(body) and not chunk.metadata.get("heading_only")
+            len(body) > 0 and not chunk.metadata.get("heading_only")
             for body, chunk in zip(bodies, chunks, strict=True)
         ]
-        if not any(answers):  # a file of nothing but headings is still worth finding
-            answers = [bool(body) for body in bodies]
+        if not continued and not any(
+            answers
+        ):  # a file of nothing but headings is still worth finding
+            answers = [len(body) > 0 for body in bodies]
         words: list[ChunkWords | None] = []
-        first = True
+        first = not continued
         for chunk, body, is_answer in zip(chunks, bodies, answers, strict=True):
             words.append(
                 self.chunk_words(body, chunk.headings, file_words, first) if is_answer else None
@@ -72,9 +88,9 @@ class IndexedText:
             first = first and not is_answer
         return words
 
-    def count(self, text: str) -> Counter[int]:
-        """The term keys of a text."""
-        return self._tokenizer.count_keys(text)
+    def keys(self, text: str) -> Keys:
+        """The term keys of a text, repeated as often as they occur."""
+        return self._tokenizer.keys(text)
 
     def file_words(self, path: str, name: str, description: str, tags: Sequence[str]) -> FileWords:
         """The terms every chunk of a file shares."""
@@ -84,28 +100,33 @@ class IndexedText:
             (description, DESCRIPTION_WEIGHT),
             (" ".join(tag.replace("_", " ") for tag in tags), TAG_WEIGHT),
         )
-        weighted: Counter[int] = Counter()
+        weighted: list[Keys] = []
         length = 0
         for text, weight in fields:
-            for key, count in self._tokenizer.count_keys(text).items():
-                weighted[key] += count * weight
-                length += count
-        return FileWords(weighted, Counter(dict.fromkeys(weighted, 1)), length)
+            if text:
+                keys = self._tokenizer.keys(text)
+                weighted += [keys] * weight
+                length += len(keys)
+        if not length:
+            return FileWords(_NO_KEYS, _NO_KEYS, 0)
+        all_keys = np.concatenate(weighted)
+        return FileWords(all_keys, TermCounts.of(all_keys).keys, length)
 
     def chunk_words(
-        self, body: Counter[int], headings: Sequence[str], file: FileWords, first: bool
+        self, body: Keys, headings: Sequence[str], file: FileWords, first: bool
     ) -> ChunkWords:
         """One chunk's terms.
 
         Args:
-            body: the counted terms of its text; changed by the call.
+            body: the term keys of its text.
             headings: its heading path.
             file: the terms of its file.
             first: whether it is the first of its file that can be an answer.
         """
-        length = body.total() + file.length
-        for key, count in self._tokenizer.count_keys("\n".join(headings)).items():
-            body[key] += count * HEADING_WEIGHT
-            length += count
-        body.update(file.weighted if first else file.plain)
-        return ChunkWords(body, length)
+        length = len(body) + file.length
+        parts = [body, file.weighted if first else file.plain]
+        if headings:
+            keys = self._tokenizer.keys("\n".join(headings))
+            parts += [keys] * HEADING_WEIGHT
+            length += len(keys)
+        return ChunkWords(TermCounts.of(np.concatenate(parts)), length)

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from agentscope_reme.chunking import chunker_for
+from agentscope_reme.chunking import MarkdownFileChunker, chunker_for
 from agentscope_reme.files.documents import MarkdownDocument
+from agentscope_reme.files.markdown_scan import scan_markdown
 from agentscope_reme.files.text_encoding import indexable_text, without_surrogates
-from agentscope_reme.files.wikilinks import links_of_document
+from agentscope_reme.files.wikilinks import links_of
 from agentscope_reme.schema import FileChunk, FileNode, FrontMatter, chunk_id, content_hash
 from agentscope_reme.settings import Settings
 from agentscope_reme.store.base import IndexedFile
@@ -41,6 +42,7 @@ class FileIndexer:
 
     def __init__(self, settings: Settings | None = None) -> None:
         self._settings: Final = settings or Settings()
+        self._markdown_chunker: Final = MarkdownFileChunker(self._settings.chunk_byte_size)
 
     @property
     def fingerprint(self) -> str:
@@ -83,27 +85,25 @@ class FileIndexer:
         text = indexable_text(data)
         if PurePosixPath(path).suffix.casefold() in _MARKDOWN:
             return self._markdown(node, text)
-        chunks = tuple(self._chunks(path, text))
+        chunks = tuple(chunker_for(path, self._settings.chunk_byte_size).chunk(path, text))
         return IndexedFile(node.model_copy(update={"chunk_ids": _ids(chunks)}), chunks)
 
     def _markdown(self, node: FileNode, text: str) -> IndexedFile:
         document = MarkdownDocument.parse(text)
+        scan = scan_markdown(text, front_matter=document.block)
         values = document.front_matter
         front_matter = _front_matter(values)
-        chunks = tuple(self._chunks(node.path, text))
+        chunks = tuple(self._markdown_chunker.chunk_scan(node.path, scan))
         if not chunks:
             chunks = _stand_in(node.path, front_matter, document.body_start_line - 1)
         update = {
-            "links": tuple(links_of_document(document, node.path)),
+            "links": tuple(links_of(scan, node.path)) if "[[" in text else (),
             "chunk_ids": _ids(chunks),
             "front_matter": front_matter,
             "front_matter_error": document.front_matter_error,
             "tags": _tags(values),
         }
         return IndexedFile(node.model_copy(update=update), chunks)
-
-    def _chunks(self, path: str, text: str) -> list[FileChunk]:
-        return chunker_for(path, self._settings.chunk_byte_size).chunk(path, text)
 
 
 def index_fingerprint(settings: Settings) -> str:

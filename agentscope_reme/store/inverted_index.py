@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from agentscope_reme.store.passage_context import PassageContext
+from agentscope_reme.store.passage_context import Neighbours, PassageContext
 from agentscope_reme.store.postings import (
     LARGEST_SEGMENT,
     Bools,
@@ -29,6 +30,7 @@ from agentscope_reme.store.postings import (
 
 LARGEST_TAIL: Final = 2000
 """Documents kept in dictionaries before they become a segment."""
+_INVERTED_AT_ONCE: Final = 4 * LARGEST_TAIL
 _GROWTH: Final = 3
 """A segment is merged into its elder once it has a third of its documents."""
 _FEW_CANDIDATES: Final = 512
@@ -57,6 +59,7 @@ class InvertedIndex:
         self._norms: list[Floats] | None = None
         self._owners: Ints | None = None
         self._slots: Ints | None = None
+        self._neighbours: Neighbours | None = None
 
     def add(self, documents: Sequence[Document]) -> None:
         """Append documents in ascending slots, all larger than those present.
@@ -88,6 +91,15 @@ class InvertedIndex:
                 self.total_length -= length
         self._changed()
 
+    def delete_of(self, owner: int, first: int, last: int) -> None:
+        """Mark the documents of one owner in slots from `first` to `last` as deleted."""
+        for part in self._parts:
+            if len(part) and part.slots[0] <= last and part.slots[-1] >= first:
+                count, length = part.delete_of(owner, first, last)
+                self.live -= count
+                self.total_length -= length
+        self._changed()
+
     def sealed(self) -> list[Segment]:
         """The segments there would be with the tail inverted and small segments merged.
 
@@ -95,8 +107,8 @@ class InvertedIndex:
         """
         segments = [segment for segment in self.segments if segment.live]
         documents = self.tail.live_documents()
-        for start in range(0, len(documents), LARGEST_SEGMENT):
-            segments.append(build_segment(documents[start : start + LARGEST_SEGMENT]))
+        for start in range(0, len(documents), _INVERTED_AT_ONCE):
+            segments.append(build_segment(documents[start : start + _INVERTED_AT_ONCE]))
             segments = _merge_small(segments)
         return segments
 
@@ -145,7 +157,7 @@ class InvertedIndex:
         best = _best(scores, pool, _sample(parts, lists, weights, pool))
         values = scores[best]
         if self.context is not None and len(best):
-            values = self.context.rescored(best, scores, owners)
+            values = self.context.rescored(best, scores, owners, self._neighbour_numbers(parts))
             best, values = _top(best, values, limit)
         slots = self._slot_numbers(parts)[best]
         return list(zip(values.tolist(), owners[best].tolist(), slots.tolist(), strict=True))
@@ -176,21 +188,22 @@ class InvertedIndex:
         weights: list[tuple[int, float]],
         scores: Floats,
     ) -> None:
+        """Add every document's gains to its score, term by term, in few calls for many terms."""
+        if not weights:
+            return
+        factors = np.array([weight for _term, weight in weights], np.float32)
         start = 0
         for part, found, norms in zip(parts, lists, self._length_norms(parts), strict=True):
             view = scores[start : start + len(part)]
             start += len(part)
-            for term, weight in weights:
-                docs, counts = found[term]
-                if not len(docs):
-                    continue
-                tf = counts.astype(np.float32)
-                gain = norms.take(docs)
-                gain += tf
-                np.divide(tf, gain, out=gain)
-                gain *= np.float32(weight)
-                gain += view.take(docs)
-                view[docs] = gain
+            chosen = [found[term] for term, _weight in weights]
+            docs = _joined(docs for docs, _counts in chosen).astype(np.intp)
+            tf = _joined(counts for _docs, counts in chosen).astype(np.float32)
+            gain = norms.take(docs)
+            gain += tf
+            np.divide(tf, gain, out=gain)
+            gain *= np.repeat(factors, [len(docs) for docs, _counts in chosen])
+            np.add.at(view, docs, gain)
 
     def _length_norms(self, parts: list[Part]) -> list[Floats]:
         """``k1 · (1 - b + b · length / average)`` per document; infinite for deleted ones."""
@@ -222,8 +235,14 @@ class InvertedIndex:
             self._slots = np.concatenate([part.slots for part in parts])
         return self._slots
 
+    def _neighbour_numbers(self, parts: list[Part]) -> Neighbours:
+        if self._neighbours is None:
+            alive = np.concatenate([part.alive for part in parts])
+            self._neighbours = Neighbours.of(self._owner_numbers(parts), alive)
+        return self._neighbours
+
     def _changed(self) -> None:
-        self._norms = self._owners = self._slots = None
+        self._norms = self._owners = self._slots = self._neighbours = None
 
 
 def _sample(
@@ -234,10 +253,14 @@ def _sample(
         if sum(len(found[term][0]) for found in lists) >= limit:
             start, docs = 0, []
             for part, found in zip(parts, lists, strict=True):
-                docs.append(found[term][0] + start)
+                docs.append(found[term][0].astype(np.intp) + start)
                 start += len(part)
             return np.concatenate(docs)
     return np.empty(0, np.int64)
+
+
+def _joined(arrays: Iterable[NDArray[Any]]) -> NDArray[Any]:
+    return np.concatenate(list(arrays))
 
 
 def _best(scores: Floats, limit: int, sample: Ints) -> Ints:

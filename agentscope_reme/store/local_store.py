@@ -2,37 +2,38 @@
 
 from __future__ import annotations
 
+import copy
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeVar
 
+from agentscope_reme.files.disk import Disk
 from agentscope_reme.schema import FileChunk, FileLink, FileNode, SearchHit
 from agentscope_reme.settings import Settings
+from agentscope_reme.store.audit import audit_postings
 from agentscope_reme.store.base import (
     BaseFileStore,
+    FileGrowth,
     FileStamp,
     IndexedFile,
     SearchFilter,
+    StoreCondition,
     StoreStats,
 )
+from agentscope_reme.store.database import Database, ShadowDatabase
 from agentscope_reme.store.filters import check_filter
 from agentscope_reme.store.graph import Direction, FileGraph, Traversal
 from agentscope_reme.store.index_session import IndexSession
 from agentscope_reme.store.index_state import (
     filter_contents,
-    latest_revision,
-    read_number,
-    write_number,
 )
+from agentscope_reme.store.index_writer import IndexWriter
 from agentscope_reme.store.indexed_text import IndexedText
 from agentscope_reme.store.indexer import index_fingerprint
-from agentscope_reme.store.inverted_index import LARGEST_TAIL
+from agentscope_reme.store.open_marker import OpenMarker
 from agentscope_reme.store.postings import Bools
+from agentscope_reme.store.shadow import LocalShadow
 from agentscope_reme.store.stored_files import (
-    FileEntry,
-    PreparedFile,
-    delete_file,
-    insert_file,
     load_chunks,
     load_hits,
     load_nodes,
@@ -53,6 +54,9 @@ class LocalFileStore(BaseFileStore):
     Several processes may use one workspace: each call first looks whether another one committed
     (two cheap questions to SQLite) and applies what is new. Writers are one at a time.
 
+    An index made by other settings goes on answering; `condition` says that it is outdated, and
+    `shadow` builds the one that replaces it.
+
     Args:
         workspace: whose files are indexed.
         settings: chunk size and limits; a change of what shapes the index rebuilds it.
@@ -66,10 +70,16 @@ class LocalFileStore(BaseFileStore):
         settings: Settings | None = None,
         tokenizer: MemoryTokenizer | None = None,
     ) -> None:
+        settings = settings or Settings()
         self._tokenizer = tokenizer or MemoryTokenizer()
-        fingerprint = f"{index_fingerprint(settings or Settings())} {self._tokenizer.fingerprint}"
+        self._workspace = workspace
+        self._disk = Disk(fsync=settings.fsync)
+        self._fingerprint = f"{index_fingerprint(settings)} {self._tokenizer.fingerprint}"
         self._text = IndexedText(self._tokenizer)
-        self._session = IndexSession(workspace, fingerprint, self._text)
+        database = Database(workspace, self._fingerprint, self._disk)
+        marker = OpenMarker(workspace, self._disk)
+        self._session = IndexSession(database, self._text, marker)
+        self._session.on_lost = self._lost
 
     def open(self) -> None:
         """Load or create the index.
@@ -90,12 +100,19 @@ class LocalFileStore(BaseFileStore):
             StorageFailed: nothing was changed.
         """
         latest = {file.node.path: file for file in upserts}
-        prepared = [
-            PreparedFile(f.node, f.chunks, self._text.words(f.node, f.chunks))
-            for f in latest.values()
-        ]
         gone = [path for path in dict.fromkeys(deletes) if path not in latest]
-        self._run(lambda: self._apply(prepared, gone))
+        IndexWriter(self._session, self._text).apply(list(latest.values()), gone)
+
+    def grow(self, growth: FileGrowth) -> bool:
+        """Bring a file that was appended to up to date, at the cost of what is new.
+
+        Returns:
+            False when the index holds another version of it; nothing was changed then.
+
+        Raises:
+            StorageFailed: nothing was changed.
+        """
+        return IndexWriter(self._session, self._text).grow(growth)
 
     def refresh(self) -> None:
         """Catch up with other processes."""
@@ -208,6 +225,49 @@ class LocalFileStore(BaseFileStore):
         """Counts, for `status()`."""
         return self._run(self._count)
 
+    def condition(self) -> StoreCondition:
+        """What the index needs before it can be relied on."""
+
+        def look() -> StoreCondition:
+            marker = self._session.marker
+            return StoreCondition(
+                outdated=self._session.database.outdated,
+                incomplete=self._session.incomplete,
+                unchecked=marker is not None and marker.unclean,
+                half_built=self._session.database.generations.half_built() is not None,
+                generation=self._session.database.name,
+            )
+
+        return self._run(look)
+
+    def settle(self, seen: StoreCondition) -> None:
+        """Know that every file was compared with the index and brought in."""
+        self._run(lambda: self._session.settle(seen.generation))
+
+    def shadow(self) -> LocalShadow:
+        """Begin an index beside this one, or go on with the one a crash left half built.
+
+        At most one at a time: the caller holds a claim.
+        """
+        database = ShadowDatabase(self._workspace, self._fingerprint, self._disk)
+        building = copy.copy(self)
+        building.on_lost = None
+        building._session = IndexSession(database, self._text)
+        building.open()
+        return LocalShadow(building, self._session, building._session, database)
+
+    def audit(self) -> dict[str, str]:
+        """By path, how the inverted lists in memory differ from the chunks on the disk."""
+        return self._run(lambda: audit_postings(self._session.state, self._connection))
+
+    def reload(self) -> None:
+        """Read everything in memory anew from the disk."""
+        self._run(self._session.load)
+
+    def _lost(self) -> None:
+        if self.on_lost is not None:
+            self.on_lost()
+
     def _run(self, work: Callable[[], T]) -> T:
         return self._session.run(work)
 
@@ -218,36 +278,6 @@ class LocalFileStore(BaseFileStore):
     @property
     def _graph(self) -> FileGraph:
         return self._session.state.graph(self._connection)
-
-    def _apply(self, prepared: Sequence[PreparedFile], gone: Sequence[str]) -> None:
-        removed = [*gone, *(file.node.path for file in prepared)]
-        stored = self._session.write(lambda: self._store(prepared, removed))
-        self._session.state.publish(stored, removed)
-        self._session.state.revision = latest_revision(self._connection)
-        self._session.vectors.chunks_changed()
-        if len(self._session.state.index.tail) >= LARGEST_TAIL:
-            self._session.seal()
-
-    def _store(
-        self, prepared: Sequence[PreparedFile], removed: Sequence[str]
-    ) -> list[tuple[FileEntry, PreparedFile]]:
-        connection = self._connection
-        known = [entry for path in removed if (entry := self._session.state.files.get(path))]
-        for entry in known:
-            delete_file(connection, entry)
-        slot = read_number(connection, "next_slot")
-        stored: list[tuple[FileEntry, PreparedFile]] = []
-        for file in prepared:
-            stored.append((insert_file(connection, file, slot), file))
-            slot += len(file.chunks)
-        write_number(connection, "next_slot", slot)
-        written = {file.node.path for file in prepared}
-        changed = [(e.path, "delete") for e in known if e.path not in written]
-        connection.executemany(
-            "INSERT INTO changes (path, op) VALUES (?, ?)",
-            [*changed, *((path, "upsert") for path in sorted(written))],
-        )
-        return stored
 
     def _prune(self) -> None:
         self._connection.execute(

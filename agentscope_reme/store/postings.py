@@ -7,30 +7,32 @@ Deleted documents stay in the lists and are masked until a merge drops them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from agentscope_reme.store.term_keys import TermCounts
+
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float32]
 Bools = NDArray[np.bool_]
-Found = tuple[NDArray[np.intp], NDArray[np.uint8]]
+Found = tuple[NDArray[Any], NDArray[np.uint8]]
 """One term's documents in one part, ascending, and how often each contains the term."""
 
 LARGEST_SEGMENT: Final = 1 << 16
 """Documents per segment, so that a document number fits 16 bits."""
 LARGEST_COUNT: Final = 255
-_MERGE_SLAB: Final = 1 << 19
-_NOTHING: Final[Found] = (np.empty(0, np.intp), np.empty(0, np.uint8))
+_MERGE_SLAB: Final = 1 << 18
+_SMALLEST_ROOM: Final = 64
+_NOTHING: Final[Found] = (np.empty(0, np.uint16), np.empty(0, np.uint8))
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One document to be indexed: its distinct term keys, and how often it contains each.
+    """One document to be indexed: its distinct term keys, ascending, and how often each occurs.
 
     Arrays, because thousands of documents wait in the tail and a dictionary takes ten times the
     memory.
@@ -43,17 +45,10 @@ class Document:
     length: int
 
     @classmethod
-    def of(cls, slot: int, owner: int, counts: Mapping[int, int], length: int) -> Document:
-        """A document from counted term keys; counts above `LARGEST_COUNT` are cut."""
-        size = len(counts)
-        numbers = np.fromiter(counts.values(), np.int64, size)
-        return cls(
-            slot,
-            owner,
-            np.fromiter(counts, np.int64, size),
-            np.minimum(numbers, LARGEST_COUNT).astype(np.uint8),
-            length,
-        )
+    def of(cls, slot: int, owner: int, terms: TermCounts, length: int) -> Document:
+        """A document from counted terms; counts above `LARGEST_COUNT` are cut."""
+        counts = np.minimum(terms.counts, LARGEST_COUNT).astype(np.uint8)
+        return cls(slot, owner, terms.keys, counts, length)
 
 
 class Part:
@@ -77,7 +72,7 @@ class Part:
         """The inverted list of each key; empty for unknown ones."""
         raise NotImplementedError
 
-    def frequency(self, docs: NDArray[np.intp]) -> int:
+    def frequency(self, docs: NDArray[Any]) -> int:
         """How many of these documents are alive."""
         return len(docs) if not self.dead else int(np.count_nonzero(self.alive[docs]))
 
@@ -85,7 +80,14 @@ class Part:
         """Mark documents as deleted; returns how many were alive, and their total length."""
         at = np.searchsorted(self.slots, slots)
         at = at[at < len(self)]
-        at = at[np.isin(self.slots[at], slots)]
+        return self._delete_at(at[np.isin(self.slots[at], slots)])
+
+    def delete_of(self, owner: int, first: int, last: int) -> tuple[int, int]:
+        """As `delete`, for all documents of one owner in slots from `first` to `last`."""
+        low, high = np.searchsorted(self.slots, (first, last + 1))
+        return self._delete_at(low + np.flatnonzero(self.owners[low:high] == owner))
+
+    def _delete_at(self, at: NDArray[np.intp]) -> tuple[int, int]:
         at = at[self.alive[at]]
         self.alive[at] = False
         self.dead += len(at)
@@ -124,7 +126,7 @@ class Segment(Part):
         known = (self.keys[at] == keys).tolist()
         first, last = self.offsets[at].tolist(), self.offsets[at + 1].tolist()
         return [
-            (self.docs[a:b].astype(np.intp), self.counts[a:b]) if here else _NOTHING
+            (self.docs[a:b], self.counts[a:b]) if here else _NOTHING
             for here, a, b in zip(known, first, last, strict=True)
         ]
 
@@ -140,14 +142,20 @@ class Tail(Part):
         self._documents: list[Document] = []
         self._inverted = 0
         self._lists: dict[int, int | list[int]] = {}
-        self._refresh_arrays()
+        self._room = _Columns(_SMALLEST_ROOM)
+        self._show(0)
 
     def add(self, documents: Sequence[Document]) -> None:
         """Append documents; their slots are larger than all present ones."""
-        alive = self.alive
+        before = len(self._documents)
         self._documents.extend(documents)
-        self._refresh_arrays()
-        self.alive[: len(alive)] = alive
+        after = len(self._documents)
+        if after > len(self._room.slots):
+            self._room = _Columns(2 * after, self._room)
+        self._room.slots[before:after] = [d.slot for d in documents]
+        self._room.owners[before:after] = [d.owner for d in documents]
+        self._room.lengths[before:after] = [d.length for d in documents]
+        self._show(after)
 
     def find(self, keys: Ints) -> list[Found]:
         """The inverted list of each key; empty for unknown ones."""
@@ -176,12 +184,26 @@ class Tail(Part):
                     lists[key] = [entry, packed]
         self._inverted = len(self._documents)
 
-    def _refresh_arrays(self) -> None:
-        documents = self._documents
-        self.slots = np.array([d.slot for d in documents], np.int64)
-        self.owners = np.array([d.owner for d in documents], np.int64)
-        self.lengths = np.array([d.length for d in documents], np.int32)
-        self.alive = np.ones(len(documents), np.bool_)
+    def _show(self, size: int) -> None:
+        room = self._room
+        self.slots, self.owners = room.slots[:size], room.owners[:size]
+        self.lengths, self.alive = room.lengths[:size], room.alive[:size]
+
+
+class _Columns:
+    """Space for what is known of each document of a tail, to grow into."""
+
+    def __init__(self, size: int, filled: _Columns | None = None) -> None:
+        self.slots: Ints = np.zeros(size, np.int64)
+        self.owners: Ints = np.zeros(size, np.int64)
+        self.lengths: NDArray[np.int32] = np.zeros(size, np.int32)
+        self.alive: Bools = np.ones(size, np.bool_)
+        if filled is not None:
+            used = len(filled.slots)
+            self.slots[:used] = filled.slots
+            self.owners[:used] = filled.owners
+            self.lengths[:used] = filled.lengths
+            self.alive[:used] = filled.alive
 
 
 def _unpacked(entry: int | list[int] | None) -> Found:
@@ -197,7 +219,7 @@ def build_segment(documents: Sequence[Document]) -> Segment:
     total = sum(sizes)
     keys = _joined([np.empty(0, np.int64), *(d.keys for d in documents)])
     counts = _joined([np.empty(0, np.uint8), *(d.counts for d in documents)])
-    order = np.argsort(keys, kind="stable")
+    order = np.argsort(keys, kind="stable")  # merges the sorted keys of the documents
     keys = keys[order]
     first = _changes(keys)
     return Segment(
@@ -213,70 +235,83 @@ def build_segment(documents: Sequence[Document]) -> Segment:
 
 def merge_segments(segments: Sequence[Segment]) -> Segment:
     """One segment with the live documents of several, given in slot order."""
-    kept = [_without_dead(segment) for segment in segments]
-    keys = np.sort(np.concatenate([s.keys for s in kept]), kind="stable")  # merges sorted runs
-    keys = keys[_changes(keys)]
-    sizes = np.zeros(len(keys), np.int64)
-    for segment in kept:
-        sizes[np.searchsorted(keys, segment.keys)] += np.diff(segment.offsets)
-    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))
-    docs = np.empty(offsets[-1], np.uint16)
-    counts = np.empty(offsets[-1], np.uint8)
-    cursor = offsets[:-1].copy()
-    base = 0
-    for segment in kept:
-        rows = np.searchsorted(keys, segment.keys)
-        _scatter(segment, cursor[rows], base, docs, counts)
-        cursor[rows] += np.diff(segment.offsets)
-        base += len(segment)
+    total = sum(int(np.count_nonzero(s.alive[s.docs])) if s.dead else len(s.docs) for s in segments)
+    docs, counts = np.empty(total, np.uint16), np.empty(total, np.uint8)
+    keys, sizes = [np.empty(0, np.int64)], [np.zeros(1, np.int32)]
+    filled = 0
+    for lists in _slabs(segments):
+        merged = lists.in_key_order()
+        end = filled + len(merged.docs)
+        docs[filled:end], counts[filled:end] = merged.docs, merged.counts
+        filled = end
+        keys.append(merged.keys)
+        sizes.append(merged.sizes)
     return Segment(
-        slots=_joined(s.slots for s in kept),
-        owners=_joined(s.owners for s in kept),
-        lengths=_joined(s.lengths for s in kept),
-        keys=keys,
-        offsets=offsets.astype(np.int32),
+        slots=_joined(s.slots[s.alive] for s in segments),
+        owners=_joined(s.owners[s.alive] for s in segments),
+        lengths=_joined(s.lengths[s.alive] for s in segments),
+        keys=_joined(keys),
+        offsets=np.cumsum(_joined(sizes), dtype=np.int32),
         docs=docs,
         counts=counts,
     )
 
 
-def _scatter(
-    segment: Segment,
-    starts: Ints,
-    base: int,
-    docs: NDArray[np.uint16],
-    counts: NDArray[np.uint8],
-) -> None:
-    """Copy a segment's lists to their places in the merged arrays, some at a time."""
-    total = len(segment.docs)
-    cuts = np.searchsorted(segment.offsets, np.arange(0, total, _MERGE_SLAB), "left")
-    bounds = np.unique(np.append(cuts, len(segment.keys))).tolist()
-    for low, high in pairwise(bounds):
-        a, b = int(segment.offsets[low]), int(segment.offsets[high])
-        sizes = np.diff(segment.offsets[low : high + 1])
-        to = np.repeat(starts[low:high] - segment.offsets[low:high], sizes) + np.arange(a, b)
-        docs[to] = segment.docs[a:b] + np.uint16(base)
-        counts[to] = segment.counts[a:b]
+@dataclass(frozen=True, slots=True)
+class _Lists:
+    """Inverted lists one after the other; a key may have several, in document order."""
+
+    keys: Ints
+    sizes: NDArray[np.int32]
+    docs: NDArray[np.uint16]
+    counts: NDArray[np.uint8]
+
+    def in_key_order(self) -> _Lists:
+        """The same with one list a key, keys ascending, and no empty lists."""
+        order = np.argsort(self.keys, kind="stable")
+        starts = np.cumsum(self.sizes) - self.sizes
+        sizes = self.sizes[order]
+        places = np.arange(len(self.docs))
+        places += np.repeat(starts[order] - (np.cumsum(sizes) - sizes), sizes)
+        keys = self.keys[order]
+        first = _changes(keys)
+        keys, sizes = keys[first], np.add.reduceat(sizes, first) if len(first) else sizes
+        used = sizes > 0
+        return _Lists(keys[used], sizes[used], self.docs[places], self.counts[places])
 
 
-def _without_dead(segment: Segment) -> Segment:
+def _slabs(segments: Sequence[Segment]) -> Iterator[_Lists]:
+    """All lists of some segments, a range of keys at a time, so that merging takes little room."""
+    largest = max(segments, key=lambda s: len(s.docs))
+    cuts = np.searchsorted(largest.offsets, np.arange(_MERGE_SLAB, len(largest.docs), _MERGE_SLAB))
+    borders = largest.keys[cuts[cuts < len(largest.keys)]]
+    bounds = [[0, *np.searchsorted(s.keys, borders).tolist(), len(s.keys)] for s in segments]
+    for index in range(len(borders) + 1):
+        base, parts = 0, []
+        for segment, bound in zip(segments, bounds, strict=True):
+            parts.append(_live_lists(segment, bound[index], bound[index + 1], base))
+            base += segment.live
+        yield _Lists(
+            _joined(part.keys for part in parts),
+            _joined(part.sizes for part in parts),
+            _joined(part.docs for part in parts),
+            _joined(part.counts for part in parts),
+        )
+
+
+def _live_lists(segment: Segment, low: int, high: int, base: int) -> _Lists:
+    """Some lists without dead documents, those left numbered from `base`."""
+    offsets = segment.offsets[low : high + 1]
+    docs = segment.docs[offsets[0] : offsets[-1]]
+    counts = segment.counts[offsets[0] : offsets[-1]]
+    keys = segment.keys[low:high]
     if not segment.dead:
-        return segment
-    alive = segment.alive
-    keep = alive[segment.docs]
-    renumbered = (np.cumsum(alive) - 1).astype(np.uint16)
+        return _Lists(keys, np.diff(offsets), docs + np.uint16(base), counts)
+    keep = segment.alive[docs]
     running = np.concatenate((np.zeros(1, np.int32), np.cumsum(keep, dtype=np.int32)))
-    offsets = running[segment.offsets]
-    used = np.flatnonzero(np.diff(offsets))
-    return Segment(
-        slots=segment.slots[alive],
-        owners=segment.owners[alive],
-        lengths=segment.lengths[alive],
-        keys=segment.keys[used],
-        offsets=np.append(offsets[:-1][used], offsets[-1]).astype(np.int32),
-        docs=renumbered[segment.docs[keep]],
-        counts=segment.counts[keep],
-    )
+    numbers = (np.cumsum(segment.alive) + (base - 1)).astype(np.uint16)
+    sizes = np.diff(running[offsets - offsets[0]])
+    return _Lists(keys, sizes, numbers[docs[keep]], counts[keep])
 
 
 def _changes(values: Ints) -> NDArray[np.intp]:

@@ -14,12 +14,12 @@ UNSPACED: Final = (
     r"\u0e01-\u0e4e\u0e81-\u0ece\u1000-\u1049\u1050-\u109f\u1780-\u17d3"  # Thai Lao Burmese Khmer
 )
 _MARKS: Final = r"\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u064b-\u065f\u0900-\u0963\u0966-\u0dff"
-_LETTER: Final = rf"(?:[^\W{HAN}{UNSPACED}]|[{_MARKS}])"  # \w leaves combining marks out
-_JOINED: Final = r"(?:['’-]{0}+|\.\d+)*"
+# \w leaves combining marks out. Possessive, because no shorter run is ever wanted.
+_LETTERS: Final = rf"(?:[^\W{HAN}{UNSPACED}]++|[{_MARKS}])++"
 
 HAN_RUN: Final = re.compile(f"[{HAN}]+")
 UNSPACED_RUN: Final = re.compile(f"[{UNSPACED}]+")
-WORD: Final = re.compile(f"{_LETTER}+" + _JOINED.replace("{0}", _LETTER))
+WORD: Final = re.compile(rf"{_LETTERS}(?:['’-]{_LETTERS}|\.\d+)*")
 """A word or an identifier: letters, digits and ``_``, joined by single hyphens or apostrophes, or
 by a dot before a digit (``v1.2``)."""
 ASCII_WORD: Final = re.compile(r"[A-Za-z0-9_]+(?:['-][A-Za-z0-9_]+|\.[0-9]+)*")

@@ -6,7 +6,6 @@ import json
 import sqlite3
 import zlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from agentscope_reme.schema import (
@@ -15,113 +14,27 @@ from agentscope_reme.schema import (
     FileNode,
     FrontMatter,
     SearchHit,
-    text_hash,
 )
-from agentscope_reme.store.filters import date_of, plain_value
+from agentscope_reme.store.file_entry import FileEntry
+from agentscope_reme.store.filters import date_of
 from agentscope_reme.store.index_schema import Foreign
-from agentscope_reme.store.indexed_text import ChunkWords
-from agentscope_reme.store.postings import Document
+from agentscope_reme.store.slots import unpack_id
 
-_INCOMPRESSIBLE_BYTES: Final = 200
-_PLAIN: Final = b"\0"
+PLAIN: Final = b"\0"
+"""Begins a text that is stored as it is."""
 _ASKED_AT_ONCE: Final = 500
+ENTRY_COLUMNS: Final = "id, path, first_slot, last_slot, chunk_count"
+"""What a `FileEntry` is made of, in the ``files`` table."""
 _NODE_COLUMNS: Final = (
-    "id, path, mtime_ns, size, content_hash, first_slot, chunk_count, "
+    "id, path, mtime_ns, size, content_hash, "
     "name, description, front_matter, front_matter_error, tags"
 )
 _CHUNK_COLUMNS: Final = "id, start_line, end_line, headings, metadata, text"
 
 
-@dataclass(frozen=True, slots=True)
-class FileEntry:
-    """Where a file's chunks stand: slots ``first_slot`` to ``first_slot + chunk_count - 1``."""
-
-    id: int
-    path: str
-    first_slot: int
-    chunk_count: int
-
-    @property
-    def slots(self) -> range:
-        """The slots of its chunks."""
-        return range(self.first_slot, self.first_slot + self.chunk_count)
-
-
-@dataclass(frozen=True, slots=True)
-class PreparedFile:
-    """A file ready to be stored, with the terms of its chunks."""
-
-    node: FileNode
-    chunks: tuple[FileChunk, ...]
-    words: list[ChunkWords | None]
-
-    def documents(self, entry: FileEntry) -> list[Document]:
-        """What the inverted index takes of it."""
-        return [
-            Document.of(slot, entry.id, words.counts, words.length)
-            for slot, words in zip(entry.slots, self.words, strict=True)
-            if words is not None
-        ]
-
-
-def insert_file(connection: sqlite3.Connection, file: PreparedFile, first_slot: int) -> FileEntry:
-    """Store a file that is not there yet."""
-    node = file.node
-    extra = {key: plain_value(value) for key, value in node.front_matter.extra.items()}
-    cursor = connection.execute(
-        "INSERT INTO files (path, mtime_ns, size, content_hash, first_slot, chunk_count, name, "
-        "description, front_matter, front_matter_error, tags) VALUES (?,?,?,?,?,?,?,?,?,?,?)",
-        (
-            node.path,
-            node.st_mtime_ns,
-            node.size,
-            node.content_hash,
-            first_slot,
-            len(file.chunks),
-            _text(node.front_matter.name),
-            _text(node.front_matter.description),
-            json.dumps(extra) if extra else None,
-            None if node.front_matter_error is None else _text(node.front_matter_error),
-            json.dumps(node.tags) if node.tags else None,
-        ),
-    )
-    entry = FileEntry(int(cursor.lastrowid or 0), node.path, first_slot, len(file.chunks))
-    connection.executemany(
-        "INSERT INTO chunks VALUES (?,?,?,?,?,?,?,?,?,?)",
-        [
-            _chunk_row(slot, entry.id, chunk, words is not None)
-            for slot, chunk, words in zip(entry.slots, file.chunks, file.words, strict=True)
-        ],
-    )
-    connection.executemany(
-        "INSERT INTO links VALUES (?,?,?,?,?)",
-        [
-            (entry.id, i, _text(k.target_path), k.target_anchor and _text(k.target_anchor), k.kind)
-            for i, k in enumerate(node.links)
-        ],
-    )
-    connection.executemany(
-        "INSERT OR IGNORE INTO tags VALUES (?,?)", [(_text(tag), entry.id) for tag in node.tags]
-    )
-    return entry
-
-
-def delete_file(connection: sqlite3.Connection, entry: FileEntry) -> None:
-    """Remove a file and all that hangs on it."""
-    connection.execute(
-        "DELETE FROM chunks WHERE slot BETWEEN ? AND ?",
-        (entry.first_slot, entry.first_slot + entry.chunk_count - 1),
-    )
-    connection.execute("DELETE FROM links WHERE file_id = ?", (entry.id,))
-    connection.execute("DELETE FROM tags WHERE file_id = ?", (entry.id,))
-    connection.execute("DELETE FROM files WHERE id = ?", (entry.id,))
-
-
 def load_entries(connection: sqlite3.Connection) -> list[FileEntry]:
     """Every file, in slot order."""
-    rows = connection.execute(
-        "SELECT id, path, first_slot, chunk_count FROM files ORDER BY first_slot"
-    )
+    rows = connection.execute(f"SELECT {ENTRY_COLUMNS} FROM files ORDER BY first_slot")  # noqa: S608
     return [FileEntry(*row) for row in rows]
 
 
@@ -136,12 +49,12 @@ def load_nodes(
 def load_chunks(connection: sqlite3.Connection, entry: FileEntry) -> list[FileChunk]:
     """The chunks of one file, in order."""
     rows = connection.execute(
-        f"SELECT {_CHUNK_COLUMNS} FROM chunks WHERE slot BETWEEN ? AND ? ORDER BY slot",  # noqa: S608
-        (entry.first_slot, entry.first_slot + entry.chunk_count - 1),
+        f"SELECT {_CHUNK_COLUMNS} FROM chunks WHERE file_id = ? ORDER BY slot",  # noqa: S608
+        (entry.id,),
     )
     return [
         FileChunk(
-            id=_chunk_id(row[0]),
+            id=unpack_id(row[0]),
             path=entry.path,
             start_line=row[1],
             end_line=row[2],
@@ -201,59 +114,23 @@ def unpack_text(blob: bytes) -> str:
         Foreign: it was damaged.
     """
     try:
-        data = blob[1:] if blob[:1] == _PLAIN else zlib.decompress(blob)
+        data = blob[1:] if blob[:1] == PLAIN else zlib.decompress(blob)
         return data.decode("utf-8", "surrogatepass")
     except (zlib.error, UnicodeDecodeError) as error:
         raise Foreign(f"the text of a chunk cannot be read: {error}") from error
 
 
-def _pack_text(text: str) -> bytes:
-    data = text.encode("utf-8", "surrogatepass")
-    if len(data) < _INCOMPRESSIBLE_BYTES:
-        return _PLAIN + data
-    return zlib.compress(data, 1)
-
-
-def _chunk_row(slot: int, file_id: int, chunk: FileChunk, searchable: bool) -> tuple[Any, ...]:
-    return (
-        slot,
-        file_id,
-        _packed_id(chunk.id),
-        chunk.start_line,
-        chunk.end_line,
-        searchable,
-        bytes.fromhex(text_hash(chunk.text)),
-        json.dumps(chunk.headings) if chunk.headings else None,
-        json.dumps(plain_value(chunk.metadata)) if chunk.metadata else None,
-        _pack_text(chunk.text),
-    )
-
-
-def _packed_id(chunk_id: str) -> bytes | str:
-    """Half the space for the hex digits `schema.chunk_id` makes; any other id stays text."""
-    if len(chunk_id) == 32 and not set(chunk_id) - set("0123456789abcdef"):
-        return bytes.fromhex(chunk_id)
-    return chunk_id
-
-
-def _chunk_id(packed: bytes | str) -> str:
-    return packed.hex() if isinstance(packed, bytes) else packed
-
-
 def _node(connection: sqlite3.Connection, row: tuple[Any, ...]) -> FileNode:
-    file_id, path, mtime_ns, size, content_hash, first_slot, count = row[:7]
-    name, description, extra, error, tags = row[7:]
-    ids = connection.execute(
-        "SELECT id FROM chunks WHERE slot BETWEEN ? AND ? ORDER BY slot",
-        (first_slot, first_slot + count - 1),
-    )
+    file_id, path, mtime_ns, size, content_hash = row[:5]
+    name, description, extra, error, tags = row[5:]
+    ids = connection.execute("SELECT id FROM chunks WHERE file_id = ? ORDER BY slot", (file_id,))
     return FileNode(
         path=path,
         st_mtime_ns=mtime_ns,
         size=size,
         content_hash=content_hash,
         links=_links_of(connection, file_id, path),
-        chunk_ids=tuple(_chunk_id(row[0]) for row in ids),
+        chunk_ids=tuple(unpack_id(row[0]) for row in ids),
         front_matter=FrontMatter(
             **{**(json.loads(extra) if extra else {}), "name": name, "description": description}
         ),
@@ -276,7 +153,7 @@ def _links_of(connection: sqlite3.Connection, file_id: int, path: str) -> tuple[
 def _hit(row: tuple[Any, ...], score: float, branch: str, rank: int) -> SearchHit:
     _slot, chunk, start, end, headings, text, path, name, description = row
     return SearchHit(
-        chunk_id=_chunk_id(chunk),
+        chunk_id=unpack_id(chunk),
         path=path,
         start_line=start,
         end_line=end,
@@ -297,8 +174,3 @@ def front_matter_rows(connection: sqlite3.Connection) -> Iterable[tuple[int, dic
     for file_id, name, description, extra in rows:
         fields = json.loads(extra) if extra else {}
         yield file_id, {**fields, "name": name, "description": description}
-
-
-def _text(text: str) -> str:
-    """Text SQLite can hold: lone surrogates, which stand for undecodable bytes, become ``?``."""
-    return text.encode("utf-8", "replace").decode("utf-8")

@@ -5,14 +5,17 @@ from __future__ import annotations
 import sqlite3
 import zlib
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from agentscope_reme.store.file_table import FileTable
+from agentscope_reme.store.file_table import FileTable, Owners
 from agentscope_reme.store.index_schema import Foreign
 from agentscope_reme.store.postings import Segment
+from agentscope_reme.store.slots import load_slots
 
+Blob = bytes | memoryview
 _COLUMNS: Final = "checksum, slots, lengths, keys, offsets, docs, counts"
 
 
@@ -46,20 +49,21 @@ class StoredSegments:
             Foreign: a checksum does not fit.
         """
         ids = [row[0] for row in connection.execute("SELECT id FROM segments")]
-        self._rows = {
-            i: self._rows[i] if i in self._rows else _read(connection, i, files) for i in ids
-        }
+        if any(i not in self._rows for i in ids):
+            owners = files.owners(lambda file_id: load_slots(connection, file_id))
+            self._rows |= {i: _read(connection, i, owners) for i in ids if i not in self._rows}
+        self._rows = {i: self._rows[i] for i in ids}
         return sorted(self._rows.values(), key=lambda segment: int(segment.slots[0]))
 
 
 def _insert(connection: sqlite3.Connection, segment: Segment) -> int:
-    blobs = [
-        segment.slots.astype("<i8").tobytes(),
-        segment.lengths.astype("<i4").tobytes(),
-        segment.keys.astype("<i8").tobytes(),
-        segment.offsets.astype("<i4").tobytes(),
-        segment.docs.astype("<u2").tobytes(),
-        zlib.compress(segment.counts.tobytes(), 1),  # nearly all of them are 1
+    blobs: list[Blob] = [
+        _bytes(segment.slots, "<i8"),
+        _bytes(segment.lengths, "<i4"),
+        _bytes(segment.keys, "<i8"),
+        _bytes(segment.offsets, "<i4"),
+        _bytes(segment.docs, "<u2"),
+        zlib.compress(_bytes(segment.counts, "u1"), 1),  # nearly all of them are 1
     ]
     cursor = connection.execute(
         f"INSERT INTO segments ({_COLUMNS}) VALUES (?,?,?,?,?,?,?)",  # noqa: S608
@@ -68,7 +72,7 @@ def _insert(connection: sqlite3.Connection, segment: Segment) -> int:
     return int(cursor.lastrowid or 0)
 
 
-def _read(connection: sqlite3.Connection, row_id: int, files: FileTable) -> Segment:
+def _read(connection: sqlite3.Connection, row_id: int, owners: Owners) -> Segment:
     row = connection.execute(f"SELECT {_COLUMNS} FROM segments WHERE id = ?", (row_id,)).fetchone()  # noqa: S608
     checksum, *blobs = row
     if _checksum(blobs) != checksum:
@@ -76,7 +80,7 @@ def _read(connection: sqlite3.Connection, row_id: int, files: FileTable) -> Segm
     slots = np.frombuffer(blobs[0], "<i8")
     segment = Segment(
         slots=slots,
-        owners=files.owners_of(slots),
+        owners=owners(slots),
         lengths=np.frombuffer(blobs[1], "<i4"),
         keys=np.frombuffer(blobs[2], "<i8"),
         offsets=np.frombuffer(blobs[3], "<i4"),
@@ -87,7 +91,12 @@ def _read(connection: sqlite3.Connection, row_id: int, files: FileTable) -> Segm
     return segment
 
 
-def _checksum(blobs: Sequence[bytes]) -> int:
+def _bytes(array: NDArray[Any], stored: str) -> memoryview:
+    """The array's memory itself wherever numbers are stored as this machine has them."""
+    return np.ascontiguousarray(array, stored).view(np.uint8).data
+
+
+def _checksum(blobs: Sequence[Blob]) -> int:
     checksum = 0
     for blob in blobs:
         checksum = zlib.crc32(blob, checksum)

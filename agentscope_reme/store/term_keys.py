@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
+
+Keys = NDArray[np.int64]
 
 _CACHED_KEYS: Final = 1 << 16
 _EXACT_BYTES: Final = 7
@@ -30,13 +35,49 @@ def term_key(term: str) -> int:
     return int.from_bytes(digest, "little") | _HASHED
 
 
-def pair_keys(lines: str) -> list[int]:
+def pair_keys(lines: str) -> Keys:
     """`term_key` of every pair of neighbouring characters, none across a newline."""
     codes = np.frombuffer(lines.encode("utf-32-le", "surrogatepass"), "<u4").astype(np.int64)
-    first, second = codes[:-1], codes[1:]
-    within = (first != ord("\n")) & (second != ord("\n"))
-    keys: list[int] = (first[within] << _CODE_BITS | second[within] | _PAIR).tolist()
-    return keys
+    inside = codes != ord("\n")
+    keys = codes[:-1] << _CODE_BITS
+    keys |= codes[1:]
+    keys |= _PAIR
+    within: Keys = keys[inside[:-1] & inside[1:]]
+    return within
+
+
+@dataclass(frozen=True, slots=True)
+class TermCounts:
+    """The distinct term keys of a text, ascending, and how often each occurs."""
+
+    keys: Keys
+    counts: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, keys: Keys) -> TermCounts:
+        """Count keys, which come as often as their terms occur, in any order."""
+        keys = np.sort(keys)
+        is_new = np.ones(len(keys) + 1, np.bool_)  # the last one marks the end
+        np.not_equal(keys[1:], keys[:-1], out=is_new[1:-1])
+        starts = is_new.nonzero()[0]
+        return cls(keys[starts[:-1]], starts[1:] - starts[:-1])
+
+    @classmethod
+    def of_mapping(cls, counts: Mapping[int, int]) -> TermCounts:
+        """From counts by key."""
+        keys = sorted(counts)
+        return cls(np.array(keys, np.int64), np.array([counts[k] for k in keys], np.int64))
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def total(self) -> int:
+        """The occurrences of all terms."""
+        return int(self.counts.sum())
+
+    def as_dict(self) -> dict[int, int]:
+        """Counts by key."""
+        return dict(zip(self.keys.tolist(), self.counts.tolist(), strict=True))
 
 
 class TermKeys(dict[str, int]):

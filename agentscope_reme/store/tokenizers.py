@@ -7,15 +7,16 @@ identifiers are kept whole and in parts.
 
 from __future__ import annotations
 
-import threading
 import unicodedata
-from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import Final, Protocol
 
+import numpy as np
+
+from agentscope_reme.store.english_stem import english_stem
 from agentscope_reme.store.scripts import (
     ASCII_WORD,
     HAN_RUN,
@@ -24,7 +25,7 @@ from agentscope_reme.store.scripts import (
     WORD,
 )
 from agentscope_reme.store.stop_words import QUERY_NOISE
-from agentscope_reme.store.term_keys import TermKeys, pair_keys, term_key
+from agentscope_reme.store.term_keys import Keys, TermKeys, pair_keys, term_key
 
 _RULES: Final = "memory-1"
 """Raised with every change of what a text's terms are."""
@@ -78,24 +79,23 @@ class MemoryTokenizer:
             found += _unspaced_terms(run)
         return found
 
-    def count_keys(self, text: str) -> Counter[int]:
-        """How often each `term_key` of `terms` occurs: the same by a quicker way."""
+    def keys(self, text: str) -> Keys:
+        """The `term_key` of each of `terms`: the same by a quicker way."""
         lookup = self._words.__getitem__
         if text.isascii():
-            return Counter(chain.from_iterable(map(lookup, ASCII_WORD.findall(text))))
+            words = ASCII_WORD.findall(text)
+            return np.array(list(chain.from_iterable(map(lookup, words))), np.int64)
         text = _composed(text)
-        keys = list(chain.from_iterable(map(lookup, WORD.findall(text))))
+        found = list(chain.from_iterable(map(lookup, WORD.findall(text))))
         for run in UNSPACED_RUN.findall(text):
-            keys += map(term_key, _unspaced_terms(run))
+            found += map(term_key, _unspaced_terms(run))
         han = "\n".join(HAN_RUN.findall(text))
         if not han:
-            return Counter(keys)
+            return np.array(found, np.int64)
         han = unicodedata.normalize("NFKC", han)
-        keys += map(self._han_words.__getitem__, self._han_cutter()(han))
-        keys += pair_keys(han)
-        counts = Counter(keys)
-        counts.pop(_NEWLINE_KEY, None)
-        return counts
+        found += map(self._han_words.__getitem__, self._han_cutter()(han))
+        keys = np.array(found, np.int64)
+        return np.concatenate((keys[keys != _NEWLINE_KEY], pair_keys(han)))
 
     def query_terms(self, query: str) -> list[str]:
         """The terms of a query, each once; stop and question words only for want of others."""
@@ -157,6 +157,8 @@ class _WordKeys(dict[str, tuple[int, ...]]):
 
 @lru_cache(maxsize=4096)
 def _word_terms(word: str) -> tuple[str, ...]:
+    if word.islower() and word.isascii() and word.isalpha():
+        return (_stem(word[:_LONGEST_TERM]),)  # what all the rest comes to for the commonest words
     plain = unicodedata.normalize("NFKC", word).replace("’", "'")
     if plain[-2:] in ("'s", "'S"):
         plain = plain[:-2]
@@ -204,23 +206,6 @@ def _unspaced_terms(run: str) -> list[str]:
     return list(map(str.__add__, run, run[1:])) if len(run) > 1 else [run]
 
 
-class _Stemmer(threading.local):
-    """Snowball keeps the word it works on in itself, so every thread has its own."""
-
-    def __init__(self) -> None:
-        import snowballstemmer
-
-        self.stem: Callable[[str], str] = snowballstemmer.stemmer("english").stemWord
-
-
-_stemmer: _Stemmer | None = None
-
-
 def _stem(word: str) -> str:
-    """The Snowball (Porter 2) stem of an English word; anything else is returned as it is."""
-    if len(word) < 3 or not (word.isascii() and word.isalpha()):
-        return word
-    global _stemmer
-    if _stemmer is None:
-        _stemmer = _Stemmer()
-    return _stemmer.stem(word)
+    """The stem of an English word; anything else is returned as it is."""
+    return english_stem(word) if word.isascii() and word.isalpha() else word

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from agentscope_reme.clock import Clock
 from agentscope_reme.errors import BadInput, BadPath, Conflict, NotFound
@@ -23,6 +23,9 @@ from agentscope_reme.workspace import PERMANENT_FOLDERS, Workspace
 
 CARD_KEYS: Final = ("session_id", "source_conversation")
 """Front matter that ties a card to its evidence."""
+
+UNREADABLE: Final = "(cannot be read)"
+"""What a list says of a file the disk refuses to give; the other files are listed all the same."""
 
 _ATTEMPTS: Final = 4
 _LINE_ANCHOR: Final = re.compile(r"(.+)#L(\d+)(?:-L?(\d+))?$")
@@ -138,7 +141,7 @@ class Access:
         Raises:
             BadInput: it is not a ``YYYY-MM-DD`` date.
         """
-        if not given:
+        if given is None or given == "":
             return self.scope.day or self.clock.today().isoformat()
         text = str(given).strip()
         try:
@@ -208,6 +211,41 @@ def plain_text(value: object, what: str) -> str:
     if isinstance(value, str):
         return value
     raise BadInput(value, f"`{what}` must be text", "Pass a string.")
+
+
+def optional_text(value: object, what: str) -> str:
+    """A text argument that may be left out; nothing is an empty text.
+
+    Raises:
+        BadInput: it is given and not text.
+    """
+    return "" if value is None else plain_text(value, what).strip()
+
+
+def mapping(value: object, what: str) -> Mapping[str, Any]:
+    """A mapping argument that may be left out; nothing is an empty one.
+
+    Raises:
+        BadInput: it is given and not a mapping.
+    """
+    if value is None:
+        return {}
+    if isinstance(value, Mapping):
+        return value
+    raise BadInput(value, f"`{what}` must be a mapping", 'Pass a dictionary, such as {"tags": []}.')
+
+
+def text_list(value: object, what: str) -> list[str]:
+    """An argument that is a list of texts.
+
+    Raises:
+        BadInput: it is something else; a lone text too, which would be taken apart.
+    """
+    listed = isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
+    items = list(value) if listed and isinstance(value, Iterable) else []
+    if listed and all(isinstance(item, str) for item in items):
+        return items
+    raise BadInput(value, f"`{what}` must be a list of texts", 'Pass a list, such as ["a", "b"].')
 
 
 def is_markdown(path: str) -> bool:

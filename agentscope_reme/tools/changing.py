@@ -11,7 +11,15 @@ from agentscope_reme.files.documents import MarkdownDocument
 from agentscope_reme.files.views import ViewChange
 from agentscope_reme.results import ChangeResult
 from agentscope_reme.schema import FileLink
-from agentscope_reme.tools.access import CARD_KEYS, Access, change_result, is_markdown, plain_text
+from agentscope_reme.tools.access import (
+    CARD_KEYS,
+    Access,
+    change_result,
+    is_markdown,
+    mapping,
+    optional_text,
+    plain_text,
+)
 from agentscope_reme.tools.answer_limit import bullets, capped
 from agentscope_reme.tools.front_matter_tools import set_keys
 
@@ -31,14 +39,15 @@ def write(
     clean = access.new_place(path)
     if access.view.paths(clean):
         raise BadPath(path, "this is a folder", "Name a file inside it.")
-    fields = {**(metadata or {}), **_named(name, description)}
+    fields = {**mapping(metadata, "metadata"), **_named(name, description)}
     if fields and not is_markdown(clean):
         raise BadInput(
             path, "only Markdown files have front matter", "Leave out name and metadata."
         )
     fields.update(_card_fields(access, clean))
+    expected = _expected(expected_hash)
     data = compose(clean, content, fields)
-    change = access.view.write(clean, data, expected=_expected(expected_hash))
+    change = access.view.write(clean, data, expected=expected)
     return change_result(clean, change, _written(clean, change, len(data)))
 
 
@@ -125,14 +134,15 @@ def move(access: Access, src: str, dst: str, overwrite: bool, retarget: bool) ->
 
 def _named(name: str | None, description: str | None) -> dict[str, str]:
     given = {"name": name, "description": description}
-    return {key: value.strip() for key, value in given.items() if value and value.strip()}
+    texts = {key: optional_text(value, key) for key, value in given.items()}
+    return {key: text for key, text in texts.items() if text}
 
 
 def _expected(expected_hash: str | None) -> Expected:
     """``None``: anything may stand there; empty: nothing may; else: exactly that content."""
     if expected_hash is None:
         return ANY
-    return expected_hash.strip().lower() or None
+    return optional_text(expected_hash, "expected_hash").lower() or None
 
 
 def _card_fields(access: Access, path: str) -> dict[str, Any]:

@@ -8,14 +8,22 @@ from contextlib import suppress
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from agentscope_reme.errors import BadInput, Conflict, NotFound, ReMeError
+from agentscope_reme.errors import BadInput, Conflict, NotFound, ReMeError, StorageFailed
 from agentscope_reme.files.changes import Expected
 from agentscope_reme.files.documents import MarkdownDocument
 from agentscope_reme.files.session_names import DIALOG_FOLDER, session_file
 from agentscope_reme.files.views import ViewChange
 from agentscope_reme.results import ChangeResult, FileEntry, ListResult
 from agentscope_reme.schema import content_hash
-from agentscope_reme.tools.access import CARD_KEYS, Access, change_result, plain_text
+from agentscope_reme.tools.access import (
+    CARD_KEYS,
+    UNREADABLE,
+    Access,
+    change_result,
+    mapping,
+    optional_text,
+    plain_text,
+)
 from agentscope_reme.tools.answer_limit import capped_lines, one_line
 from agentscope_reme.tools.changing import compose
 from agentscope_reme.tools.day_page import card_paths, refresh_day_page
@@ -57,11 +65,15 @@ def daily_write(
     """See `FileOperations.daily_write`."""
     day, session = _whose(access, date, session_id)
     stem = _stem(name)
-    fields: dict[str, Any] = {"name": stem, "description": (description or "").strip() or None}
+    fields: dict[str, Any] = {
+        "name": stem,
+        "description": optional_text(description, "description") or None,
+    }
     if session:
         source = access.scope.source_path or session_file(access.workspace, DIALOG_FOLDER, session)
         fields |= {"session_id": session, "source_conversation": f"[[{source}]]"}
-    fields |= {key: value for key, value in (metadata or {}).items() if key not in _RESERVED}
+    given = mapping(metadata, "metadata")
+    fields |= {key: value for key, value in given.items() if key not in _RESERVED}
     data = compose("card.md", content, fields)
     path, change = _put(access, day, stem, session, data)
     said = f"{'Created' if change.created else 'Replaced'} {path} ({len(data)} bytes)."
@@ -94,7 +106,7 @@ def _whose(access: Access, date: str | None, session_id: str | None) -> tuple[st
     """The day and the session of a new card: the scope decides where it is set."""
     scope = access.scope
     day = access.day(date)
-    session = (session_id or "").strip() or scope.session_id or ""
+    session = optional_text(session_id, "session_id") or scope.session_id or ""
     if scope.day not in (None, day):
         raise BadInput(date, "this run writes another day", f"Use date={scope.day!r}.")
     if scope.session_id not in (None, session):
@@ -149,6 +161,8 @@ def _free_or_own(access: Access, path: str, session: str) -> Expected | bool:
             return content_hash(access.view.read(path))
     except NotFound:  # deleted between the two looks
         return None
+    except StorageFailed:  # whose it is cannot be told, so it is somebody else's
+        return False
     return False
 
 
@@ -158,8 +172,7 @@ def _refuse_second_card(access: Access, day: str, stem: str, session: str) -> No
         return
     for path in card_paths(access, day):
         taken = PurePosixPath(path).stem
-        own = access.session_of(path) == session
-        if own and not re.fullmatch(re.escape(stem) + r"(-\d+)?", taken):
+        if _is_of(access, path, session) and not re.fullmatch(re.escape(stem) + r"(-\d+)?", taken):
             raise BadInput(
                 stem,
                 f"this session already has the card {path}",
@@ -167,8 +180,18 @@ def _refuse_second_card(access: Access, day: str, stem: str, session: str) -> No
             )
 
 
+def _is_of(access: Access, path: str, session: str) -> bool:
+    try:
+        return access.session_of(path) == session
+    except (NotFound, StorageFailed):  # gone, or nobody can tell whose it is
+        return False
+
+
 def _card_line(access: Access, path: str) -> str:
-    document = MarkdownDocument.parse(access.view.read(path))
+    try:
+        document = MarkdownDocument.parse(access.view.read(path))
+    except StorageFailed:
+        return f"- path: {path} {UNREADABLE}"
     words = [f"- path: {path}"]
     if document.front_matter_error:
         words.append("(front matter cannot be read)")

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
 
-from agentscope_reme.errors import Conflict, NotFound
+from agentscope_reme.errors import Conflict, NotFound, StorageFailed
 from agentscope_reme.files.changes import Expected
 from agentscope_reme.files.documents import MarkdownDocument
 from agentscope_reme.results import ChangeResult
 from agentscope_reme.schema import content_hash
-from agentscope_reme.tools.access import Access, change_result
+from agentscope_reme.tools.access import UNREADABLE, Access, change_result
 from agentscope_reme.tools.answer_limit import one_line
 
 BLOCK_START: Final = "<!-- notes:auto -->"
@@ -104,7 +104,10 @@ def _block(access: Access, cards: Sequence[str]) -> str:
 
 
 def _line(access: Access, path: str) -> str:
-    front = MarkdownDocument.parse(access.view.read(path)).front_matter
+    try:
+        front = MarkdownDocument.parse(access.view.read(path)).front_matter
+    except StorageFailed:
+        return f"- [[{path}]] {UNREADABLE}"
     words = [one_line(front.get(key) or "", _LONGEST_WORDS) for key in ("name", "description")]
     said = " — ".join(filter(None, words))
     return f"- [[{path}]] {_plain(said)}".rstrip()

@@ -12,7 +12,14 @@ from agentscope_reme.files.documents import MarkdownDocument
 from agentscope_reme.files.views import ViewChange
 from agentscope_reme.results import FrontMatterResult
 from agentscope_reme.schema import content_hash
-from agentscope_reme.tools.access import CARD_KEYS, Access, change_result, is_markdown
+from agentscope_reme.tools.access import (
+    CARD_KEYS,
+    Access,
+    change_result,
+    is_markdown,
+    mapping,
+    text_list,
+)
 from agentscope_reme.tools.answer_limit import capped
 
 _ADVICE = "`read` shows the whole file."
@@ -40,6 +47,7 @@ def frontmatter_read(access: Access, path: str) -> FrontMatterResult:
 def frontmatter_update(access: Access, path: str, metadata: Mapping[str, Any]) -> FrontMatterResult:
     """See `FileOperations.frontmatter_update`."""
     clean = _markdown(path, access.writable(path))
+    metadata = mapping(metadata, "metadata")
     if not metadata:
         raise BadInput(metadata, "no keys to set", "Pass at least one key and its value.")
     _refuse_card_keys(access, metadata)
@@ -62,7 +70,8 @@ def frontmatter_update(access: Access, path: str, metadata: Mapping[str, Any]) -
 def frontmatter_delete(access: Access, path: str, keys: Sequence[str]) -> FrontMatterResult:
     """See `FileOperations.frontmatter_delete`."""
     clean = _markdown(path, access.writable(path))
-    if isinstance(keys, str) or not keys:
+    keys = text_list(keys, "keys")
+    if not keys:
         raise BadInput(keys, "no keys to remove", "Pass a list with at least one key.")
     _refuse_card_keys(access, dict.fromkeys(keys))
     after: dict[str, Any] = {}

@@ -6,11 +6,17 @@ import mimetypes
 from pathlib import PurePosixPath
 from typing import Final
 
-from agentscope_reme.errors import BadInput, NotFound
+from agentscope_reme.errors import BadInput, NotFound, StorageFailed
 from agentscope_reme.files.documents import MarkdownDocument
 from agentscope_reme.results import FileEntry, ListResult, StatResult
 from agentscope_reme.schema import content_hash
-from agentscope_reme.tools.access import Access, is_markdown, plain_text, whole_number
+from agentscope_reme.tools.access import (
+    UNREADABLE,
+    Access,
+    is_markdown,
+    plain_text,
+    whole_number,
+)
 from agentscope_reme.tools.answer_limit import capped, capped_lines, one_line
 from agentscope_reme.tools.front_matter_tools import as_yaml
 
@@ -136,6 +142,8 @@ def describe_entry(access: Access, path: str) -> FileEntry | None:
                 name, description = (_word(front, key) for key in ("name", "description"))
     except NotFound:
         return None
+    except StorageFailed:
+        description = UNREADABLE
     return FileEntry(
         path=path,
         size=size,

@@ -9,8 +9,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from agentscope_reme.files.disk import Disk
+from agentscope_reme.errors import NotFound, StorageFailed
+from agentscope_reme.files.disk import Disk, is_temporary
 from agentscope_reme.files.journal import FolderChange, JournalEntry, PathChange
+from agentscope_reme.schema import content_hash
 from agentscope_reme.vault.tree import Tree
 
 
@@ -48,10 +50,16 @@ def inverse(changes: tuple[PathChange, ...]) -> tuple[PathChange, ...]:
     return tuple(sorted(turned, key=lambda change: (change.after is None, change.origin is None)))
 
 
-def inverse_folder(folder: FolderChange | None) -> FolderChange | None:
-    """A moved folder moves back; a deleted one comes back through its files."""
-    if folder is None or folder.target is None:
+def inverse_folder(entry: JournalEntry) -> FolderChange | None:
+    """A moved folder moves back; a deleted one gets back what else went into the trash with it.
+
+    One that came back stays when that is undone: it may hold new files by then.
+    """
+    folder = entry.folder
+    if folder is None or folder.restored is not None:
         return None
+    if folder.target is None:
+        return FolderChange(folder.path, restored=entry.change_id)
     return FolderChange(folder.target, folder.path)
 
 
@@ -73,7 +81,7 @@ class Applier:
         foreign: Foreign,
         *,
         staged: Mapping[str, Path] | None = None,
-    ) -> None:
+    ) -> list[str]:
         """Carry an entry out, files that arrive first; then flush the folders.
 
         Args:
@@ -82,24 +90,44 @@ class Applier:
             foreign: told of paths somebody else changed; raise there to stop.
             staged: files of this entry that are already written beside their place.
 
+        Returns:
+            Paths that went or came along with a folder though the entry does not name them.
+
         Raises:
             StorageFailed: the disk refused; what was done so far stays done.
         """
         run = _Run(self._tree, self._disk, entry, contents, foreign, dict(staged or {}))
-        run.carry_out()
+        return run.carry_out()
 
     def roll_back(self, entry: JournalEntry, contents: Contents) -> None:
         """Take back whatever of an entry was done; paths others changed are left alone.
 
+        What was put into the trash and cannot go back to its place stays there.
+
         Raises:
             StorageFailed: the disk refused.
         """
-        back = replace(entry, changes=inverse(entry.changes), folder=inverse_folder(entry.folder))
+        back = replace(entry, changes=inverse(entry.changes), folder=inverse_folder(entry))
         _Run(self._tree, self._disk, back, contents, lambda _: None, {}, trash=False).carry_out()
-        self.drop_trash(entry.change_id)
+        self.clear_restored(entry)
+
+    def clear_restored(self, entry: JournalEntry) -> None:
+        """Remove from the trash of an entry what stands in its place again; best effort.
+
+        Everything else stays, such as a version that was saved while the entry was carried out.
+        """
+        top = self._tree.workspace.trash / entry.change_id
+        for change in entry.changes:
+            place = top / change.path
+            with contextlib.suppress(NotFound, StorageFailed):
+                if change.after is None and content_hash(self._disk.read(place)) == change.before:
+                    self._disk.discard(place)
+        for parent, _, _ in os.walk(top, topdown=False):
+            with contextlib.suppress(OSError):  # something is left in it
+                os.rmdir(parent)
 
     def drop_trash(self, change_id: str) -> None:
-        """Remove what a change put into the trash, after it was restored; best effort."""
+        """Remove all that a change put into the trash, for good; best effort."""
         top = self._tree.workspace.trash / change_id
         for parent, _, names in os.walk(top, topdown=False):
             for name in names:
@@ -132,17 +160,23 @@ class _Run:
         self._folders: list[Path] = []
         self._arrived: set[str] = set()
         self._origins = {c.origin for c in entry.changes if c.origin is not None}
+        self._unnamed: list[str] = []
 
-    def carry_out(self) -> None:
+    def carry_out(self) -> list[str]:
         for change in self._entry.changes:
             if change.after is not None:
                 self._put(change)
         for change in self._entry.changes:
             if change.after is None:
                 self._take(change)
-        if self._entry.folder is not None:
-            self._clear(self._entry.folder)
+        folder = self._entry.folder
+        if folder is not None and folder.restored is not None:
+            trash = self._tree.workspace.trash / folder.restored / folder.path
+            self._sweep(trash, self._tree.place(folder.path), folder.path)
+        elif folder is not None:
+            self._clear(folder)
         self._disk.flush_folders(self._folders)
+        return self._unnamed
 
     def _put(self, change: PathChange) -> None:
         current = self._tree.hash(change.path)
@@ -208,22 +242,40 @@ class _Run:
         source = self._tree.place(folder.path)
         if not source.is_dir():
             return
-        moved = folder.target is not None
-        target = self._tree.place(folder.target) if folder.target else self._trash() / folder.path
-        if moved and self._tree.same_file(folder.path, folder.target or ""):
+        if folder.target is None:
+            self._sweep(source, self._trash() / folder.path, folder.path)
+            return
+        target = self._tree.place(folder.target)
+        if self._tree.same_file(folder.path, folder.target):
             self._disk.rename(source, target)  # only its spelling changes
             return
+        self._sweep(source, target, folder.path, folder.target)
+
+    def _sweep(self, source: Path, target: Path, *tops: str) -> None:
+        """Move what is left below a folder, empty folders too; a place that is taken is left alone.
+
+        Args:
+            source: where it is.
+            target: where it belongs.
+            tops: the paths of the folder in the workspace, for naming what moved.
+        """
         for parent, folders, names in os.walk(source, topdown=False):
             below = target / Path(parent).relative_to(source)
-            if moved:
-                below.mkdir(parents=True, exist_ok=True)
+            self._disk.make_folder(below)
             links = [name for name in folders if Path(parent, name).is_symlink()]
             for name in [*names, *links]:
-                if not os.path.lexists(below / name):
-                    self._disk.rename(Path(parent, name), below / name, flush=False)
+                if is_temporary(name):  # nobody is writing it: that takes the commit lock
+                    self._disk.discard(Path(parent, name))
+                    continue
+                if os.path.lexists(below / name):
+                    continue
+                self._disk.rename(Path(parent, name), below / name, flush=False)
+                inside = Path(parent, name).relative_to(source).as_posix()
+                self._unnamed += [f"{top}/{inside}" for top in tops]
             with contextlib.suppress(OSError):  # somebody just put a file there: it stays
                 os.rmdir(parent)
-        self._folders += [source.parent, target]
+            self._folders += [Path(parent), below]
+        self._folders += [source.parent, target.parent]
 
     def _trash(self) -> Path:
         return self._tree.workspace.trash / self._entry.change_id

@@ -37,6 +37,15 @@ class Settled:
     completed: bool = False
     aborted: bool = False
     left_alone: tuple[str, ...] = ()
+    came_along: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """A change that was made, and the paths that went along with a folder though unnamed."""
+
+    entry: JournalEntry
+    came_along: tuple[str, ...] = ()
 
 
 class Committer:
@@ -49,7 +58,7 @@ class Committer:
         self._applier = Applier(tree, disk)
         self._settled_at: tuple[str, int] | None = None
 
-    def carry_out(self, plan: Plan) -> JournalEntry:
+    def carry_out(self, plan: Plan) -> Carried:
         """Make a planned change.
 
         Raises:
@@ -64,7 +73,7 @@ class Committer:
         self._settled_at = None
         try:
             self._journal.append(entry)
-            self._apply(entry, plan.contents, staged)
+            came_along = self._apply(entry, plan.contents, staged)
             if not atomic:
                 self._journal.settle(entry.change_id, "done")
         except ReMeError:
@@ -73,7 +82,9 @@ class Committer:
                 self._disk.discard(temporary)
             raise
         self._settled_at = self._journal.position()
-        return entry
+        if plan.restores is not None:
+            self._applier.clear_restored(plan.restores)
+        return Carried(entry, tuple(came_along))
 
     def settle_last(self, *, force: bool = False) -> Settled | None:
         """Finish or dismiss what a process that died was doing; ``None`` when nothing was new.
@@ -110,10 +121,6 @@ class Committer:
             self._tree, self._journal, self._applier, now=now, retention_days=retention_days
         )
 
-    def drop_trash(self, change_id: str) -> None:
-        """Forget what a change put into the trash, after it was restored."""
-        self._applier.drop_trash(change_id)
-
     def _keep_images(self, entry: JournalEntry, plan: Plan, *, atomic: bool) -> dict[str, Path]:
         """Keep what goes, and what comes: as a staged file, or as blobs for the redo log."""
         renamed = {c.origin for c in entry.changes if c.path not in plan.contents}
@@ -138,7 +145,7 @@ class Committer:
 
     def _apply(
         self, entry: JournalEntry, contents: Mapping[str, Content], staged: Mapping[str, Path]
-    ) -> None:
+    ) -> list[str]:
         def refuse(path: str) -> None:
             raise Conflict(
                 path,
@@ -147,7 +154,7 @@ class Committer:
                 current_hash=self._tree.hash(path),
             )
 
-        self._applier.apply(entry, lambda c: contents.get(c.path), refuse, staged=staged)
+        return self._applier.apply(entry, lambda c: contents.get(c.path), refuse, staged=staged)
 
     def _abandon(self, entry: JournalEntry) -> None:
         try:
@@ -158,9 +165,9 @@ class Committer:
 
     def _complete(self, entry: JournalEntry) -> Settled:
         left: list[str] = []
-        self._applier.apply(entry, self._kept, left.append)
+        along = self._applier.apply(entry, self._kept, left.append)
         self._journal.settle(entry.change_id, "done")
-        return Settled(entry, completed=True, left_alone=tuple(left))
+        return Settled(entry, True, left_alone=tuple(left), came_along=tuple(along))
 
     def _dismiss_if_unmade(self, entry: JournalEntry) -> Settled:
         unmade = bool(entry.changes) and all(map(self._is_unmade(entry), entry.changes))

@@ -34,6 +34,7 @@ class Plan:
         touched: files rewritten only because they link to what moves.
         inbound: links from other files to what goes or moves.
         unchanged: hashes of files that already hold what was to be written.
+        restores: the change that this one takes back.
     """
 
     actor: str
@@ -44,6 +45,7 @@ class Plan:
     touched: tuple[str, ...] = ()
     inbound: tuple[FileLink, ...] = ()
     unchanged: Mapping[str, str] = field(default_factory=dict)
+    restores: JournalEntry | None = None
 
     @property
     def is_empty(self) -> bool:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Final, Protocol
 
 from agentscope_reme.errors import BadPath, NotFound
-from agentscope_reme.files.locks import WorkspaceLocks
 from agentscope_reme.results import Failure, IndexResult
 from agentscope_reme.schema import content_hash
 from agentscope_reme.store.base import BaseFileStore, FileStamp, IndexedFile
@@ -20,28 +20,61 @@ _ROUNDS: Final = 3  # how often a file that keeps changing under the scan is rea
 _GUARDED_FROM: Final = 5  # fewer missing files than this are taken at their word
 
 
+class CommitLock(Protocol):
+    """Keeps writers apart; `WorkspaceLocks` is one."""
+
+    def commit(self) -> AbstractContextManager[None]:
+        """Hold it."""
+
+
+class NoLock:
+    """For an index nobody else writes to: what changes meanwhile is brought in later."""
+
+    def commit(self) -> AbstractContextManager[None]:
+        """Hold nothing."""
+        return nullcontext()
+
+
+def _go_on() -> None:
+    return
+
+
 class Scanner:
     """Compares disk and index.
 
     Files are read and understood without a lock; the commit lock is held for each transaction
     only, and a file that changed between the two is read again.
 
+    Args:
+        tree: the files.
+        keeper: the index.
+        locks: held for each transaction.
+        check: called between files; ends the pass by raising.
+
     Attributes:
         notices: layers whose files seem to have vanished with their drive, by layer.
     """
 
-    def __init__(self, tree: Tree, keeper: IndexKeeper, locks: WorkspaceLocks) -> None:
+    def __init__(
+        self,
+        tree: Tree,
+        keeper: IndexKeeper,
+        locks: CommitLock,
+        check: Callable[[], None] = _go_on,
+    ) -> None:
         self._tree = tree
         self._keeper = keeper
         self._locks = locks
+        self._check = check
         self.notices: dict[str, str] = {}
 
-    def scan(self, *, full: bool, prefix: str) -> IndexResult:
+    def scan(self, *, full: bool, prefix: str, trust_absence: bool = False) -> IndexResult:
         """Compare everything below a folder.
 
         Args:
             full: hash every file, also when time and size are as the index knows them.
             prefix: the folder, ``""`` for the whole workspace.
+            trust_absence: missing files were deleted, however many they are.
         """
         store = self._keeper.store
         store.refresh()
@@ -53,8 +86,19 @@ class Scanner:
         kept = {f.path for f in wanted} | {p for p in stamps if _hit(p, unlisted)}
         unwanted = {f.path for f in seen} - {f.path for f in wanted}
         missing = [p for p in stamps if p not in kept]
+        if trust_absence:
+            for layer in {layer_of(path) for path in missing}:
+                self.notices.pop(layer, None)
+            return self._bring_in(suspects, missing, stamps, failed)
         gone = self._believed(missing, stamps, present=unwanted)
         return self._bring_in(suspects, gone, stamps, failed)
+
+    def absent_layers(self) -> list[str]:
+        """Layers of which most indexed files are missing; `notices` says so."""
+        stamps = self._keeper.store.stamps()
+        missing = [path for path in stamps if self._tree.seen(path) is None]
+        self._believed(missing, stamps, present=set())
+        return sorted(self.notices)
 
     def apply(self, paths: Iterable[str], *, force: bool = False) -> IndexResult:
         """Look at the named paths; a folder stands for everything below it, gone or not.
@@ -81,10 +125,13 @@ class Scanner:
             suspects |= {f.path: f for f in found if self._keeper.indexable(f.path, f.size)}
             known = [p for p in stamps if p == path or p.startswith(f"{path}/")]
             missing |= dict.fromkeys(p for p in known if p not in suspects)
+        for path in stamps:  # a drive that comes back comes back file by file
+            if layer_of(path) in self.notices and self._tree.seen(path) is None:
+                missing[path] = None
         present = {path for path in missing if self._tree.seen(path) is not None}
         gone = self._believed(list(missing), stamps, present=present)
         known_stamps = {} if force else stamps
-        return self._bring_in(list(suspects.values()), gone, known_stamps, failed)
+        return self._bring_in(list(suspects.values()), gone, known_stamps, failed, force=force)
 
     def _believed(
         self, missing: Sequence[str], stamps: dict[str, FileStamp], *, present: set[str]
@@ -114,8 +161,10 @@ class Scanner:
         gone: Sequence[str],
         stamps: dict[str, FileStamp],
         failed: list[Failure],
+        *,
+        force: bool = False,
     ) -> IndexResult:
-        run = _Run(self._tree, self._keeper, self._locks, stamps, failed)
+        run = _Run(self._tree, self._keeper, self._locks, stamps, failed, self._check, force=force)
         run.take_out(gone)
         rest = list(suspects)
         for _ in range(_ROUNDS):
@@ -131,14 +180,19 @@ class _Run:
         self,
         tree: Tree,
         keeper: IndexKeeper,
-        locks: WorkspaceLocks,
+        locks: CommitLock,
         stamps: dict[str, FileStamp],
         failed: list[Failure],
+        check: Callable[[], None],
+        *,
+        force: bool,
     ) -> None:
         self._tree = tree
         self._keeper = keeper
         self._locks = locks
         self._stamps = stamps
+        self._check = check
+        self._force = force
         self.result = IndexResult(failed=failed)
         self._batch: list[tuple[SeenFile, IndexedFile]] = []
         self._batch_bytes = 0
@@ -159,6 +213,7 @@ class _Run:
         """Index these files; returns those that changed in the meantime, as they are now."""
         self._again = []
         for file in files:
+            self._check()
             try:
                 indexed = self._understood(file)
             except NotFound:
@@ -208,6 +263,8 @@ class _Run:
                     ready.append(indexed)
                 elif now is not None:
                     self._again.append(now)
+            if self._force:  # whatever the index says of them is not trusted
+                self._keeper.apply([], [indexed.node.path for indexed in ready])
             if self._keeper.apply(ready, []):
                 self.result.files += len(ready)
                 self.result.chunks += sum(len(indexed.chunks) for indexed in ready)

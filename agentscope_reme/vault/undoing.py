@@ -34,7 +34,7 @@ def plan_undo(tree: Tree, entry: JournalEntry, image: Image, *, actor: str) -> P
             if change.path not in renamed:
                 contents[change.path] = _kept(entry, change, change.after, image)
     operation = f"undo {entry.change_id}"
-    return Plan(actor, operation, back, contents, inverse_folder(entry.folder))
+    return Plan(actor, operation, back, contents, inverse_folder(entry), restores=entry)
 
 
 def _refuse_changed(tree: Tree, change: PathChange) -> None:

@@ -15,17 +15,20 @@ from agentscope_reme.clock import Clock
 from agentscope_reme.errors import Closed, Conflict, StorageFailed
 from agentscope_reme.files.changes import ANY, Change, Write
 from agentscope_reme.files.disk import Disk
+from agentscope_reme.files.growing_file import Extension
 from agentscope_reme.files.journal import Journal
 from agentscope_reme.files.locks import WorkspaceLocks
 from agentscope_reme.results import IndexResult
 from agentscope_reme.settings import Settings
 from agentscope_reme.store.base import BaseFileStore, IndexedFile
 from agentscope_reme.vault.committing import Committer, Settled
-from agentscope_reme.vault.index_keeper import UNREADABLE, Indexer, IndexKeeper
+from agentscope_reme.vault.index_care import IndexCare, ShadowKeeper
+from agentscope_reme.vault.index_keeper import Indexer, IndexKeeper
+from agentscope_reme.vault.log_follower import GrowingIndexer, LogFollower
 from agentscope_reme.vault.outcomes import Commit, Recovery, recovery_of
 from agentscope_reme.vault.planning import Plan, plan_changes, plan_delete, plan_move
 from agentscope_reme.vault.reading import WorkspaceReader
-from agentscope_reme.vault.scanning import Scanner
+from agentscope_reme.vault.scanning import NoLock, Scanner
 from agentscope_reme.vault.tree import Tree
 from agentscope_reme.vault.undoing import plan_undo
 from agentscope_reme.workspace import Workspace
@@ -45,6 +48,7 @@ class Vault(WorkspaceReader):
         journal: what changed.
         clock: the source of "now".
         settings: limits.
+        log_indexer: understands what is new in a session log; optional.
     """
 
     def __init__(
@@ -58,6 +62,7 @@ class Vault(WorkspaceReader):
         journal: Journal,
         clock: Clock,
         settings: Settings,
+        log_indexer: GrowingIndexer | None = None,
     ) -> None:
         self.workspace: Final = workspace
         self.clock: Final = clock
@@ -66,7 +71,16 @@ class Vault(WorkspaceReader):
         tree = Tree(workspace, disk)
         super().__init__(tree, store, journal, Committer(tree, disk, journal))
         self._keeper = IndexKeeper(tree, store, indexer, disk, settings)
-        self._scanner = Scanner(tree, self._keeper, locks)
+        self._scanner = Scanner(tree, self._keeper, locks, self._refuse_closed)
+
+        def shadow_tools(shadow: BaseFileStore) -> tuple[ShadowKeeper, Scanner]:
+            keeper = ShadowKeeper(tree, shadow, indexer, disk, settings)
+            return keeper, Scanner(tree, keeper, NoLock(), self._refuse_closed)
+
+        self.index: Final = IndexCare(
+            self.scan, self._scanner, store, locks, shadow_tools, self._refuse_closed
+        )
+        self._logs = LogFollower(tree, self._keeper, locks, log_indexer)
         self._is_open = False
 
     @property
@@ -77,7 +91,7 @@ class Vault(WorkspaceReader):
     @property
     def notices(self) -> list[str]:
         """What a person should know about the index, in words."""
-        return sorted(self._scanner.notices.values())
+        return [*sorted(self._scanner.notices.values()), *self.index.notices]
 
     def open(self) -> Recovery:
         """Settle what a crash left, sweep unfinished files away, retry what was not indexed.
@@ -180,9 +194,7 @@ class Vault(WorkspaceReader):
             entry = self._journal.entry(change_id)
             return plan_undo(self._tree, entry, self._committer.image, actor=actor)
 
-        commit = self._change(plan)
-        self._committer.drop_trash(change_id)
-        return commit
+        return self._change(plan)
 
     def expire(self) -> int:
         """Remove journal months, pre-images and trash older than ``journal_retention_days``.
@@ -196,7 +208,9 @@ class Vault(WorkspaceReader):
         with self._exclusive():
             return self._committer.expire(now=self.clock.now(), retention_days=self._retention_days)
 
-    def scan(self, *, full: bool = False, scope: str = "all") -> IndexResult:
+    def scan(
+        self, *, full: bool = False, scope: str = "all", trust_absence: bool = False
+    ) -> IndexResult:
         """Compare disk and index and bring the index in step.
 
         When most of a layer is missing, as after a drive was unmounted, the index keeps it and
@@ -205,6 +219,7 @@ class Vault(WorkspaceReader):
         Args:
             full: hash every file instead of trusting time and size.
             scope: ``"all"``, or a folder such as ``"daily"``.
+            trust_absence: missing files were deleted, however many they are.
 
         Raises:
             BadPath: the folder is unsafe.
@@ -213,7 +228,7 @@ class Vault(WorkspaceReader):
         prefix = "" if scope == "all" else self._tree.name(scope)
         with self._exclusive():
             self._keeper.retry()
-        return self._scanner.scan(full=full, prefix=prefix)
+        return self._scanner.scan(full=full, prefix=prefix, trust_absence=trust_absence)
 
     def apply_foreign(self, paths: Iterable[str], *, force: bool = False) -> IndexResult:
         """Bring the index in step with paths that others changed; unsafe ones are passed over.
@@ -225,22 +240,18 @@ class Vault(WorkspaceReader):
         self._refuse_closed()
         return self._scanner.apply(paths, force=force)
 
-    def log_changed(self, path: str) -> bool:
+    def log_changed(self, path: str, written: Extension | None = None) -> bool:
         """Index a session log after an append; logs are no subject of the journal.
+
+        Args:
+            path: the log.
+            written: the file around the append, which spares reading what stood there before.
 
         Returns:
             False when the index could not follow; the path is in `dirty` then.
         """
         self._refuse_closed()
-        path = self._tree.name(path)
-        for _ in range(_ATTEMPTS):
-            seen = self._tree.seen(path)
-            prepared = self._understood(path)
-            with self._locks.commit():
-                if prepared is None or self._tree.seen(path) == seen:
-                    return self._keeper.follow([path], {path: prepared} if prepared else None)
-        with self._locks.commit():
-            return self._keeper.follow([path])
+        return self._logs.follow(self._tree.name(path), written)
 
     @contextlib.contextmanager
     def _exclusive(self) -> Iterator[None]:
@@ -267,27 +278,23 @@ class Vault(WorkspaceReader):
             raise AssertionError("the last attempt returns or raises")
 
     def _carry_out(self, plan: Plan, prepared: dict[str, IndexedFile]) -> Commit:
-        change_id = "" if plan.is_empty else self._committer.carry_out(plan).change_id
+        made = None if plan.is_empty else self._committer.carry_out(plan)
+        along = made.came_along if made else ()
         changed = {change.path: change.after for change in plan.changes}
-        indexed = self._keeper.follow([*changed, *plan.unchanged], prepared)
+        indexed = self._keeper.follow([*changed, *plan.unchanged, *along], prepared)
+        self._keeper.retry()
         return Commit(
-            change_id,
+            made.entry.change_id if made else "",
             {**plan.unchanged, **changed},
             frozenset(c.path for c in plan.changes if c.before is None),
-            indexed and self._keeper.retry(),
+            indexed,
             plan.touched,
             plan.inbound,
         )
 
     def _follow_settled(self, settled: Settled | None) -> None:
         if settled is not None:
-            self._keeper.follow(settled.entry.paths)
-
-    def _understood(self, path: str) -> IndexedFile | None:
-        try:
-            return self._keeper.understand(path, self._tree.read(path))
-        except UNREADABLE:
-            return None
+            self._keeper.follow([*settled.entry.paths, *settled.came_along])
 
     def _refuse_closed(self) -> None:
         if not self._is_open:

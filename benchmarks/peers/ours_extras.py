@@ -29,7 +29,7 @@ from agentscope_reme.workspace import Workspace
 from benchmarks.peers.driving import File, read_files, seconds, tell, tell_times
 
 _EDITS: Final = 20
-_IDLE_SECONDS: Final = 8.0
+_EDIT_DEADLINE_SECONDS: Final = 10.0
 _WIDTH: Final = 1024
 _VECTOR_QUERIES: Final = 50
 _VECTORS_PER_CALL: Final = 2000
@@ -41,11 +41,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--material", type=Path, required=True)
     parser.add_argument("--home", type=Path, required=True)
+    parser.add_argument("--idle-seconds", type=float, default=8.0)
     arguments = parser.parse_args()
     notes = arguments.home / "copied-notes"
     shutil.copytree(arguments.material / "notes", notes)
     durable_changes(arguments.home, list(read_files(arguments.material / "changes.jsonl")))
-    asyncio.run(whole_memory(notes))
+    asyncio.run(whole_memory(notes, arguments.idle_seconds))
     vectors(arguments.home)
 
 
@@ -92,14 +93,15 @@ def fsync_seconds(folder: Path) -> float:
     return statistics.median(spent)
 
 
-async def whole_memory(folder: Path) -> None:
+async def whole_memory(folder: Path, idle_seconds: float) -> None:
     """Foreign edits, idleness, and how long anything keeps the event loop."""
+    edits = min(_EDITS, sum(1 for _ in (folder / "digest" / "wiki").iterdir()))
     async with ReMe(folder) as reme:
         await asyncio.sleep(0.5)
         before = time.process_time()
-        await asyncio.sleep(_IDLE_SECONDS)
-        tell("idle_cpu_percent", 100 * (time.process_time() - before) / _IDLE_SECONDS)
-        tell_times("foreign_edit", [await foreign_edit(reme, folder, n) for n in range(_EDITS)])
+        await asyncio.sleep(idle_seconds)
+        tell("idle_cpu_percent", 100 * (time.process_time() - before) / idle_seconds)
+        tell_times("foreign_edit", [await foreign_edit(reme, folder, n) for n in range(edits)])
         tell("loop_stall_ms", 1000 * await longest_stall(reme))
 
 
@@ -110,11 +112,12 @@ async def foreign_edit(reme: ReMe, folder: Path, number: int) -> float:
     text = place.read_text("utf-8") + f"\n{mark}\n"
     started = time.perf_counter()
     place.write_text(text, "utf-8")
-    while True:
-        answer = await reme.search(mark, limit=1)
+    while (passed := time.perf_counter() - started) < _EDIT_DEADLINE_SECONDS:
+        answer = await reme.search(mark, limit=5)
         if any(mark in hit.text for hit in answer.hits):
             return time.perf_counter() - started
         await asyncio.sleep(0.005)
+    raise TimeoutError(f"the edit of {place.name} was not found within {passed:.0f} s")
 
 
 async def longest_stall(reme: ReMe) -> float:

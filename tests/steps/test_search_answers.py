@@ -99,4 +99,4 @@ async def test_an_answer_stays_within_its_cap_and_says_so(reme: ReMe) -> None:
     found = await reme.search("falcon", limit=60)
     assert found.truncated
     assert len(found.answer.encode()) <= reme.settings.tool_answer_bytes
-    assert "left out to stay within" in found.answer
+    assert "more hit(s) left out" in found.answer

@@ -74,15 +74,17 @@ class ReferenceStore(BaseFileStore):
     ) -> list[SearchHit]:
         keys = [term_key(term) for term in self._tokenizer.query_terms(query)]
         documents = [words for per in self._words.values() for words in per if words]
+        counts = {id(words): words.counts.as_dict() for words in documents}
         average = sum(w.length for w in documents) / len(documents) if documents else 1
         weights = {
-            key: _idf(sum(key in w.counts for w in documents), len(documents)) for key in keys
+            key: _idf(sum(key in of for of in counts.values()), len(documents)) for key in keys
         }
         plain: dict[str, list[float]] = {}
         found: list[tuple[str, int, int, FileChunk]] = []
         for path, position, chunk, words in self._searchable(where):
             norm = K1 * (1 - B + B * words.length / average)
-            gains = [weights[k] * _gain(min(words.counts[k], 255), norm) for k in keys]
+            of_words = counts[id(words)]
+            gains = [weights[k] * _gain(min(of_words.get(k, 0), 255), norm) for k in keys]
             of_file = plain.setdefault(path, [])
             found.append((path, len(of_file), position, chunk))
             of_file.append(sum(gains))

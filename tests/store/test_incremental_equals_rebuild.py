@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentscope_reme.settings import Settings
-from agentscope_reme.store import local_store as local_store_module
+from agentscope_reme.store import index_writer as index_writer_module
 from agentscope_reme.store.base import BaseFileStore, SearchFilter
 from agentscope_reme.store.local_store import LocalFileStore
 from agentscope_reme.workspace import Workspace
@@ -63,7 +63,7 @@ def test_any_history_ends_in_the_answers_of_a_fresh_index(
     steps: list[tuple[str, dict[str, str], list[str]]],
 ) -> None:
     with pytest.MonkeyPatch.context() as patch, opened() as lived, opened() as fresh:
-        patch.setattr(local_store_module, "LARGEST_TAIL", 6)
+        patch.setattr(index_writer_module, "LARGEST_TAIL", 6)
         texts: dict[str, str] = {}
         for step, upserts, deletes in steps:
             if step == "optimize":

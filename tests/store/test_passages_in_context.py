@@ -8,13 +8,14 @@ from agentscope_reme.store.inverted_index import InvertedIndex
 from agentscope_reme.store.local_store import LocalFileStore
 from agentscope_reme.store.passage_context import PassageContext
 from agentscope_reme.store.postings import Document
+from agentscope_reme.store.term_keys import TermCounts
 from tests.store.builders import indexed
 
 
 def index_of(files: list[list[dict[int, int]]], context: PassageContext | None) -> InvertedIndex:
     index = InvertedIndex(context=context)
     passages = [(owner, counts) for owner, file in enumerate(files) for counts in file]
-    index.add([Document.of(s, o, c, 4) for s, (o, c) in enumerate(passages)])
+    index.add([Document.of(s, o, TermCounts.of_mapping(c), 4) for s, (o, c) in enumerate(passages)])
     return index
 
 

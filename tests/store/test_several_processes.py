@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from agentscope_reme.settings import Settings
+from agentscope_reme.store import index_writer as index_writer_module
 from agentscope_reme.store import local_store as local_store_module
 from agentscope_reme.store.base import SearchFilter
 from agentscope_reme.store.local_store import LocalFileStore
@@ -78,7 +79,7 @@ def test_scores_are_the_same_whoever_wrote(
 def test_segments_written_by_one_are_taken_over_by_the_other(
     local_store: LocalFileStore, other: LocalFileStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(local_store_module, "LARGEST_TAIL", 5)
+    monkeypatch.setattr(index_writer_module, "LARGEST_TAIL", 5)
     for number in range(40):
         writer = local_store if number % 3 else other
         writer.apply([indexed(f"digest/wiki/{number % 11}.md", f"apple {rare(number)}")])

@@ -63,14 +63,14 @@ def test_terms_of_a_query(query: str, terms: list[str]) -> None:
 
 
 @given(st.text(max_size=60))
-def test_counting_by_key_is_the_same_as_counting_terms(text: str) -> None:
-    assert TOKENIZER.count_keys(text) == Counter(map(term_key, TOKENIZER.terms(text)))
+def test_the_keys_of_a_text_are_those_of_its_terms(text: str) -> None:
+    assert Counter(TOKENIZER.keys(text).tolist()) == Counter(map(term_key, TOKENIZER.terms(text)))
 
 
 @given(st.text(alphabet="ab数据库が𠮷\n", max_size=30))
 def test_pairs_have_the_keys_of_two_character_terms(lines: str) -> None:
     pairs = [a + b for line in lines.split("\n") for a, b in pairwise(line)]
-    assert pair_keys(lines) == [term_key(pair) for pair in pairs]
+    assert pair_keys(lines).tolist() == [term_key(pair) for pair in pairs]
 
 
 def test_keys_never_change() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from agentscope_reme import ModelRequired, ReMe, Settings
 from agentscope_reme.errors import BadInput, BadMessage
-from agentscope_reme.testing import ScriptedChatModel, ToolCall
+from agentscope_reme.testing import Request, ScriptedChatModel, ToolCall
 from tests.stories.agents import make_agent, say
 
 TURN = {"id": "m1", "role": "user", "content": "My locker code is 4711."}
@@ -112,3 +112,62 @@ async def test_concurrent_calls_for_a_new_session_make_one_card(
     assert len(cards) == 1
     assert "4711" in log
     assert "It is blue." in log
+
+
+async def test_many_sessions_of_one_day_share_its_page_without_a_second_model_run(
+    open_memory: Callable[..., ReMe],
+) -> None:
+    sessions = 12
+
+    def answer(request: Request) -> Any:
+        done = "Created daily/" in request.text
+        return "Recorded." if done else WRITE
+
+    model = ScriptedChatModel([answer] * (2 * sessions))
+    async with open_memory(model) as reme:
+        results = await asyncio.gather(
+            *(
+                reme.auto_memory([{**TURN, "id": f"m{n}"}], session_id=f"s{n}")
+                for n in range(sessions)
+            )
+        )
+        page = (reme.workspace.root / "daily/2026-06-20.md").read_text("utf-8")
+        cards = {p.name for p in (reme.workspace.root / "daily/2026-06-20").iterdir()}
+    assert [r.success for r in results] == [True] * sessions
+    assert len(cards) == sessions
+    assert all(f"[[daily/2026-06-20/{name}]]" in page for name in cards)
+    model.assert_exhausted()
+
+
+async def test_a_huge_turn_is_shortened_in_the_prompt_and_whole_in_the_log(
+    open_memory: Callable[..., ReMe],
+) -> None:
+    model = ScriptedChatModel([WRITE, "Recorded."])
+    huge = "start " + "x" * 2_000_000 + " end"
+    async with open_memory(model) as reme:
+        result = await reme.auto_memory([{**TURN, "content": huge}], session_id="s")
+        log = (reme.workspace.root / "session/dialog/s.jsonl").read_text("utf-8")
+    assert result.success
+    assert huge in log
+    assert "characters left out" in model.requests[0].text
+    assert len(model.requests[0].text) < 200_000
+
+
+async def test_a_job_stops_at_its_cap_of_model_calls_and_leaves_the_rest_pending(
+    open_memory: Callable[..., ReMe],
+) -> None:
+    days = [
+        {**TURN, "id": f"m{day}", "created_at": f"2026-06-{day}T10:00:00+02:00"}
+        for day in (10, 11, 12, 13)
+    ]
+    async with open_memory() as reme:
+        for turn in days:
+            await reme.auto_memory([turn], session_id="s")
+    capped = Settings(watch=False, fsync=False, job_model_calls=4)
+    model = ScriptedChatModel([WRITE, "Recorded."] * 2)
+    async with open_memory(model, settings=capped) as reme:
+        result = await reme.auto_memory(session_id="s")
+        cards = sorted(p.parent.name for p in (reme.workspace.root / "daily").glob("*/*.md"))
+        assert (await reme.status()).pending_sessions == ["s"]
+    assert (result.success, result.pending, result.model_calls) == (True, True, 4)
+    assert cards == ["2026-06-10", "2026-06-11"]
