@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar, runtime_checkable
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from agentscope_reme.messages import DataBlock, Message, TextBlock
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from agentscope_reme.settings import Settings
 
 T = TypeVar("T", bound=BaseModel)
+
+_MOST_FAULTS: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +90,9 @@ class ToolOutput:
 class Tool:
     """A function an agent may call.
 
-    ``call`` receives a validated instance of ``args`` and never raises: failures are told in
-    words with ``success=False``.
+    ``call`` is given with a function of a validated instance of ``args`` that never raises:
+    failures are told in words with ``success=False``. The tool's own ``call`` takes what a model
+    wrote, a mapping, and checks it first; arguments that do not fit are told in words too.
     """
 
     name: str
@@ -98,12 +101,41 @@ class Tool:
     call: Callable[[Any], Awaitable[ToolOutput]]
     read_only: bool = False
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "call", _checking(self.name, self.args, self.call))
+
     def json_schema(self) -> dict[str, Any]:
         """The arguments as a JSON schema object, the way model providers want it."""
         schema = self.args.model_json_schema()
         schema.pop("title", None)
         schema.setdefault("properties", {})
         return schema
+
+
+def _checking(
+    name: str, args: type[BaseModel], work: Callable[[Any], Awaitable[ToolOutput]]
+) -> Callable[[Any], Awaitable[ToolOutput]]:
+    async def call(arguments: Any) -> ToolOutput:
+        try:
+            checked = args.model_validate(arguments)
+        except ValidationError as error:
+            return ToolOutput(_misfit(name, error), success=False)
+        return await work(checked)
+
+    return call
+
+
+def _misfit(name: str, error: ValidationError) -> str:
+    """Wrong arguments in words a model can act on: short, whatever it had passed."""
+    found = error.errors(include_url=False, include_input=False, include_context=False)
+    faults = [
+        f"{'.'.join(map(str, fault['loc']))[:60] or 'arguments'}: {fault['msg'][:120]}"
+        for fault in found[:_MOST_FAULTS]
+    ]
+    if len(found) > len(faults):
+        faults.append(f"and {len(found) - len(faults)} more")
+    told = "; ".join(faults)
+    return f"{name} was not run, its arguments do not fit: {told}. Correct them and call again."
 
 
 @dataclass(frozen=True, slots=True)

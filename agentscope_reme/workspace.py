@@ -10,7 +10,7 @@ import hashlib
 import os
 import re
 import unicodedata
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Final
 
 from agentscope_reme.errors import BadInput, BadPath, StorageFailed
@@ -141,7 +141,7 @@ class Workspace:
 
 def layer_of(path: str) -> str:
     """The first folder of a normalised path; a file at the root is its own layer."""
-    return PurePosixPath(path).parts[0]
+    return path.split("/", 1)[0]
 
 
 def encode_name(name: str, *, what: str = "session_id") -> str:

@@ -15,7 +15,6 @@ from weakref import WeakKeyDictionary
 
 from agentscope.message import TextBlock as TextDict
 from agentscope.tool import Toolkit, ToolResponse
-from pydantic import ValidationError
 
 from agentscope_reme.agentscope_v1.marks import HINT, recall_message
 from agentscope_reme.agentscope_v1.messages import describe
@@ -103,14 +102,10 @@ def register_tools(
 
 
 def as_function(tool: Tool, images: PendingImages) -> ToolFunction:
-    """A function `Toolkit` can call: it validates its arguments and always answers in words."""
+    """A function `Toolkit` can call; it always answers in words."""
 
     async def run(**arguments: Any) -> ToolResponse:
-        try:
-            args = tool.args.model_validate(arguments)
-        except ValidationError as error:
-            return text_response(_explain(tool, error))
-        output = await tool.call(args)
+        output = await tool.call(arguments)
         found = [block for block in output.blocks if isinstance(block, DataBlock)]
         images.add([block for block in found if block.is_image and block.data])
         return text_response(_words(output, found))
@@ -130,14 +125,6 @@ def _words(output: ToolOutput, binaries: Sequence[DataBlock]) -> str:
     texts = [block.text for block in output.blocks if isinstance(block, TextBlock)]
     parts = [output.text, *texts, *(describe(block) for block in binaries)]
     return "\n".join(part for part in parts if part)
-
-
-def _explain(tool: Tool, error: ValidationError) -> str:
-    faults = "; ".join(
-        f"{'.'.join(str(part) for part in fault['loc']) or 'arguments'}: {fault['msg']}"
-        for fault in error.errors(include_url=False, include_input=False)
-    )
-    return f"{tool.name} was not run, its arguments do not fit: {faults}. Correct them and retry."
 
 
 def _schema(tool: Tool) -> dict[str, Any]:

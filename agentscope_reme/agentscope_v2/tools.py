@@ -8,7 +8,6 @@ from typing import Any
 from agentscope.message import TextBlock, ToolResultState
 from agentscope.permission import PermissionBehavior, PermissionContext, PermissionDecision
 from agentscope.tool import ToolBase, ToolChunk, Toolkit
-from pydantic import ValidationError
 
 from agentscope_reme.agentscope_v2.messages import to_scope_data
 from agentscope_reme.messages import DataBlock
@@ -41,11 +40,7 @@ class MemoryTool(ToolBase):
 
     async def call(self, *args: Any, **kwargs: Any) -> ToolChunk:
         """Run the tool; wrong arguments and failures are told in words, never raised."""
-        try:
-            arguments = self._tool.args.model_validate(kwargs)
-        except ValidationError as error:
-            return _chunk(ToolOutput(f"Wrong arguments for {self.name}: {error}", success=False))
-        return _chunk(await self._tool.call(arguments))
+        return _chunk(await self._tool.call(kwargs))
 
 
 def as_toolbase(tool: Tool) -> ToolBase:

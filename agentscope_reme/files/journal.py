@@ -30,7 +30,7 @@ from agentscope_reme.workspace import Workspace
 State = Literal["prepared", "done", "aborted"]
 """A change over several files is ``prepared`` first; a one-file change is ``done`` at once."""
 
-_TAIL_BYTES: Final = 64 * 1024
+_BLOCK_BYTES: Final = 16 * 1024
 _SHA: Final = re.compile(r"[0-9a-f]{64}")
 _MONTH: Final = re.compile(r"\d{4}-\d{2}\.jsonl")
 
@@ -133,7 +133,7 @@ class Journal:
         skipped = 0
         settled: dict[str, State] = {}
         for place in reversed(self._files()):
-            for raw in reversed(self._disk.read(place).split(b"\n")):
+            for raw in self._lines_backwards(place):
                 parsed = _parse(raw)
                 if isinstance(parsed, _Settlement):
                     settled.setdefault(parsed.change_id, parsed.state)
@@ -161,13 +161,12 @@ class Journal:
         Only the newest change can be unfinished, because changes exclude each other.
         """
         for place in reversed(self._files()):
-            for lines in (_last_lines(place), self._disk.read(place).split(b"\n")):
-                for raw in reversed(lines):
-                    parsed = _parse(raw)
-                    if isinstance(parsed, _Settlement):
-                        return None
-                    if parsed is not None:
-                        return parsed
+            for raw in self._lines_backwards(place):
+                parsed = _parse(raw)
+                if isinstance(parsed, _Settlement):
+                    return None
+                if parsed is not None:
+                    return parsed
         return None
 
     def position(self) -> tuple[str, int]:
@@ -266,6 +265,23 @@ class Journal:
             return False
         return True
 
+    def _lines_backwards(self, place: Path) -> Iterator[bytes]:
+        """The lines of a log, last one first; only as much of it is read as is asked for."""
+        with self._disk.reading(place) as log:
+            start = log.seek(0, os.SEEK_END)
+            later: list[bytes] = []  # pieces of the line whose beginning is not read yet
+            while start > 0:
+                end, start = start, max(0, start - _BLOCK_BYTES)
+                log.seek(start)
+                first, *lines = log.read(end - start).split(b"\n")
+                if not lines:
+                    later.append(first)
+                    continue
+                yield b"".join([lines.pop(), *reversed(later)])
+                yield from reversed(lines)
+                later = [first]
+            yield b"".join(reversed(later))
+
     def _current(self) -> Path:
         """The file to append to: this month's, or a newer one if the clock was set back."""
         name = f"{self._clock.now():%Y-%m}.jsonl"
@@ -276,16 +292,6 @@ class Journal:
         if not self._folder.is_dir():
             return []
         return sorted(p for p in self._folder.iterdir() if _MONTH.fullmatch(p.name))
-
-
-def _last_lines(place: Path) -> list[bytes]:
-    """The end of a log, which nearly always holds its last entry; the first line may be cut."""
-    with contextlib.suppress(OSError), place.open("rb") as log:
-        length = log.seek(0, os.SEEK_END)
-        log.seek(max(0, length - _TAIL_BYTES))
-        lines = log.read().split(b"\n")
-        return lines[1:] if length > _TAIL_BYTES else lines
-    return []
 
 
 @dataclass(frozen=True, slots=True)

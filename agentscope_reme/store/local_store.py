@@ -33,12 +33,12 @@ from agentscope_reme.store.indexer import index_fingerprint
 from agentscope_reme.store.open_marker import OpenMarker
 from agentscope_reme.store.postings import Bools
 from agentscope_reme.store.shadow import LocalShadow
+from agentscope_reme.store.store_counts import count_everything
 from agentscope_reme.store.stored_files import (
     load_chunks,
     load_hits,
     load_nodes,
 )
-from agentscope_reme.store.stored_vectors import count_vectors
 from agentscope_reme.store.term_keys import term_key
 from agentscope_reme.store.tokenizers import MemoryTokenizer
 from agentscope_reme.workspace import Workspace
@@ -223,7 +223,7 @@ class LocalFileStore(BaseFileStore):
 
     def stats(self) -> StoreStats:
         """Counts, for `status()`."""
-        return self._run(self._count)
+        return self._run(lambda: count_everything(self._session))
 
     def condition(self) -> StoreCondition:
         """What the index needs before it can be relied on."""
@@ -301,21 +301,3 @@ class LocalFileStore(BaseFileStore):
         ranked = sorted(((-score, path(owner), slot) for score, owner, slot in found))
         scored = [(-score, slot) for score, _path, slot in ranked[: max(limit, 0)]]
         return load_hits(self._connection, scored, branch)
-
-    def _count(self) -> StoreStats:
-        vectors, pending = count_vectors(self._connection)
-        links, tags, chunks = self._connection.execute(
-            "SELECT (SELECT COUNT(*) FROM links), (SELECT COUNT(DISTINCT tag) FROM tags), "
-            "(SELECT COUNT(*) FROM chunks)"
-        ).fetchone()
-        return StoreStats(
-            files=len(self._session.state.files),
-            chunks=chunks,
-            links=links,
-            tags=tags,
-            vectors=vectors,
-            vectors_pending=pending,
-            revision=self._session.state.revision,
-            bytes_on_disk=self._session.database.bytes_on_disk(),
-            notices=tuple(self._session.database.notices),
-        )

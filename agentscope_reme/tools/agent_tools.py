@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from agentscope_reme.errors import ReMeError, StorageFailed
 from agentscope_reme.messages import DataBlock
@@ -48,7 +48,7 @@ def file_tools(operations: FileOperations, *, on_failure: OnFailure | None = Non
             return _output(await asyncio.to_thread(run, arguments))
 
         limit = operations.settings.tool_answer_bytes
-        call = _guarded(name, model, work, limit, on_failure)
+        call = _guarded(name, work, limit, on_failure)
         return Tool(name, description, model, call, read_only)
 
     return [
@@ -180,19 +180,18 @@ def search_tool(
         "Search the long-term memory: earlier conversations, notes, decisions and resources. "
         "Each passage comes with path:start-end lines; use read to see more around it.",
         args.SearchArguments,
-        _guarded("memory_search", args.SearchArguments, work, limit, on_failure),
+        _guarded("memory_search", work, limit, on_failure),
         read_only=True,
     )
 
 
 def _guarded(
     name: str,
-    model: type[A],
     work: Callable[[A], Awaitable[ToolOutput]],
     limit: int,
     on_failure: OnFailure | None,
-) -> Callable[[Any], Awaitable[ToolOutput]]:
-    """A call that validates, never raises, and keeps its answer within `limit` bytes."""
+) -> Callable[[A], Awaitable[ToolOutput]]:
+    """A call that never raises and keeps its answer within `limit` bytes."""
 
     def refused(text: str) -> ToolOutput:
         return ToolOutput(capped(text, limit, _NARROW), success=False)
@@ -201,11 +200,9 @@ def _guarded(
         if on_failure is not None:
             on_failure(name, error)
 
-    async def call(arguments: Any) -> ToolOutput:
+    async def call(arguments: A) -> ToolOutput:
         try:
-            output = await work(_validated(model, arguments))
-        except ValidationError as error:
-            return refused(_explain(name, error))
+            output = await work(arguments)
         except ReMeError as error:
             if isinstance(error, StorageFailed):
                 failed(error)
@@ -217,18 +214,6 @@ def _guarded(
         return ToolOutput(text, output.blocks, output.success)
 
     return call
-
-
-def _validated(model: type[A], arguments: Any) -> A:
-    return arguments if isinstance(arguments, model) else model.model_validate(arguments)
-
-
-def _explain(name: str, error: ValidationError) -> str:
-    faults = "; ".join(
-        f"{'.'.join(map(str, fault['loc'])) or 'arguments'}: {fault['msg']}"
-        for fault in error.errors(include_url=False, include_input=False, include_context=False)
-    )
-    return f"{name} was not run, its arguments do not fit: {faults}. Correct them and call again."
 
 
 def _output(result: Result) -> ToolOutput:

@@ -10,15 +10,18 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, Protocol
 
 from agentscope_reme.errors import ReMeError, StorageFailed
+from agentscope_reme.files.disk import Disk
 from agentscope_reme.files.locks import WorkspaceLocks
 from agentscope_reme.results import Failure, IndexResult
+from agentscope_reme.settings import Settings
 from agentscope_reme.store.base import BaseFileStore, IndexedFile, ShadowIndex
-from agentscope_reme.vault.index_keeper import IndexKeeper
+from agentscope_reme.vault.index_keeper import Indexer, IndexKeeper
 from agentscope_reme.vault.scanning import Scanner
+from agentscope_reme.vault.tree import Tree
 
 _CLAIM: Final = "index"
 _CLAIM_LOOK_SECONDS: Final = 0.1
@@ -43,7 +46,16 @@ class ScanCall(Protocol):
 
 
 class ShadowKeeper(IndexKeeper):
-    """Keeps a shadow index in step: what it cannot store ends the rebuild, nothing is put off."""
+    """Keeps a shadow index in step: what it cannot store ends the rebuild.
+
+    Files that make no sense, or never hold still, are dirty once the shadow is the index in use.
+    """
+
+    def __init__(
+        self, tree: Tree, store: BaseFileStore, indexer: Indexer, disk: Disk, settings: Settings
+    ) -> None:
+        super().__init__(tree, store, indexer, disk, settings)
+        self._put_off: set[str] = set()
 
     def apply(self, upserts: list[IndexedFile], deletes: list[str]) -> bool:
         """One transaction of the shadow.
@@ -53,7 +65,16 @@ class ShadowKeeper(IndexKeeper):
         """
         if upserts or deletes:
             self.store.apply(upserts, deletes)
+            self._put_off -= {*(file.node.path for file in upserts), *deletes}
         return True
+
+    def mark_dirty(self, paths: Iterable[str]) -> None:
+        """Remember until `hand_over`: the commit lock is not held here."""
+        self._put_off.update(paths)
+
+    def hand_over(self) -> None:
+        """Put on the list of dirty paths what the shadow does not show; under the commit lock."""
+        super().mark_dirty(self._put_off)
 
 
 class IndexCare:
@@ -193,7 +214,9 @@ class IndexCare:
             keeper.follow(missed)
         shadow.ready()
         with self._locks.commit():
-            return shadow.take_over(keeper.follow)
+            taken = shadow.take_over(keeper.follow)
+            keeper.hand_over()
+            return taken
 
     @contextlib.contextmanager
     def _claimed(self) -> Iterator[None]:

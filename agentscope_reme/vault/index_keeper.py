@@ -13,7 +13,7 @@ from agentscope_reme.errors import NotFound, ReMeError, StorageFailed
 from agentscope_reme.files.disk import Disk
 from agentscope_reme.settings import Settings
 from agentscope_reme.store.base import BaseFileStore, IndexedFile
-from agentscope_reme.vault.tree import Tree
+from agentscope_reme.vault.tree import SeenFile, Tree
 
 _log: Final = logging.getLogger(__name__)
 
@@ -52,6 +52,7 @@ class IndexKeeper:
         self._limit = settings.max_indexed_file_bytes
         self._place = tree.workspace.journal / "dirty.jsonl"
         self._unsaved: set[str] = set()
+        self._unreadable: dict[str, SeenFile] = {}
         self._guard = threading.Lock()
 
     @property
@@ -103,62 +104,76 @@ class IndexKeeper:
         deletes: list[str] = []
         failed: list[str] = []
         for path in dict.fromkeys(paths):
+            seen = self._tree.seen(path)
             try:
-                indexed = self._current(path, (prepared or {}).get(path))
+                indexed = self._current(seen, (prepared or {}).get(path)) if seen else None
             except UNREADABLE as error:
                 _log.warning("%s could not be indexed: %s", path, error)
                 failed.append(path)
+                if seen is not None:
+                    self._unreadable[path] = seen
                 continue
             if indexed is None:
                 deletes.append(path)
             else:
                 upserts.append(indexed)
-        if not self.apply(upserts, deletes):
-            return False
+        stored = self.apply(upserts, deletes)
         self.mark_dirty(failed)
-        return not failed
+        return stored and not failed
 
     def apply(self, upserts: list[IndexedFile], deletes: list[str]) -> bool:
-        """One transaction of the store; when it fails its paths become dirty."""
+        """One transaction of the store, under the commit lock; when it fails its paths are dirty."""
         if not upserts and not deletes:
             return True
+        paths = {*(file.node.path for file in upserts), *deletes}
         try:
             self.store.apply(upserts, deletes)
         except StorageFailed as error:
             _log.warning("the index could not follow: %s", error)
-            self.mark_dirty([*(file.node.path for file in upserts), *deletes])
+            self.mark_dirty(paths)
             return False
+        self._mark_clean(paths)
         return True
 
-    def retry(self) -> bool:
-        """Index what is dirty, under the commit lock; true when nothing is left."""
-        waiting = self.dirty
-        if not waiting:
-            return True
-        if not self.follow(waiting):
-            return False
-        with self._guard, contextlib.suppress(NotFound, StorageFailed):
-            self._unsaved.clear()
-            self._disk.remove(self._place)  # what could not be removed is only looked at again
-        return True
+    def retry(self) -> None:
+        """Index what is dirty, under the commit lock.
+
+        Files that made no sense are passed over until they change.
+        """
+        waiting = [path for path in self.dirty if self._may_succeed(path)]
+        if waiting:
+            self.follow(waiting)
 
     def mark_dirty(self, paths: Iterable[str]) -> None:
-        """Remember durably that the index lags behind on these paths."""
-        fresh = sorted(set(paths) - set(self.dirty))
+        """Remember durably that the index lags behind on these paths; under the commit lock."""
+        fresh = set(paths) - set(self.dirty)
         if not fresh:
             return
-        rows = b"".join(json.dumps({"path": path}).encode() + b"\n" for path in fresh)
         try:
-            self._disk.append(self._place, rows)
+            self._disk.append(self._place, _rows(fresh))
         except StorageFailed as error:  # in memory at least; the next scan compares anyway
             _log.warning("the list of dirty paths could not be saved: %s", error)
             with self._guard:
                 self._unsaved.update(fresh)
 
-    def _current(self, path: str, prepared: IndexedFile | None) -> IndexedFile | None:
-        seen = self._tree.seen(path)
-        if seen is None:
-            return None
+    def _may_succeed(self, path: str) -> bool:
+        failed = self._unreadable.get(path)
+        return failed is None or self._tree.seen(path) != failed
+
+    def _mark_clean(self, paths: set[str]) -> None:
+        for path in paths & self._unreadable.keys():
+            del self._unreadable[path]
+        with self._guard, contextlib.suppress(NotFound, StorageFailed):
+            self._unsaved -= paths
+            saved = self._saved()
+            rest = saved - paths
+            if rest and rest != saved:
+                self._disk.replace(self._place, _rows(rest))
+            elif saved and not rest:
+                self._disk.remove(self._place)  # what cannot be removed is only looked at again
+
+    def _current(self, seen: SeenFile, prepared: IndexedFile | None) -> IndexedFile | None:
+        path = seen.path
         if prepared is not None and prepared.node.size == seen.size:
             node = prepared.node.model_copy(update={"st_mtime_ns": seen.mtime_ns})
             return IndexedFile(node, prepared.chunks)
@@ -181,3 +196,7 @@ class IndexKeeper:
             except (ValueError, KeyError, TypeError):
                 continue
         return paths
+
+
+def _rows(paths: Iterable[str]) -> bytes:
+    return b"".join(json.dumps({"path": path}).encode() + b"\n" for path in sorted(paths))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Final, Protocol
@@ -109,6 +111,7 @@ class Scanner:
         store = self._keeper.store
         store.refresh()
         stamps = store.stamps()
+        ordered = sorted(stamps)
         suspects: dict[str, SeenFile] = {}
         missing: dict[str, None] = {}
         failed: list[Failure] = []
@@ -123,7 +126,7 @@ class Scanner:
             found = [*below, *([seen] if seen else [])]
             failed += trouble
             suspects |= {f.path: f for f in found if self._keeper.indexable(f.path, f.size)}
-            known = [p for p in stamps if p == path or p.startswith(f"{path}/")]
+            known = [*([path] if path in stamps else []), *_all_below(ordered, path)]
             missing |= dict.fromkeys(p for p in known if p not in suspects)
         for path in stamps:  # a drive that comes back comes back file by file
             if layer_of(path) in self.notices and self._tree.seen(path) is None:
@@ -141,10 +144,9 @@ class Scanner:
         layers: dict[str, list[str]] = {}
         for path in missing:
             layers.setdefault(layer_of(path), []).append(path)
-        for layer in {layer_of(path) for path in stamps}:
+        for layer, total in Counter(map(layer_of, stamps)).items():
             absent = layers.get(layer, [])
             vanished = [path for path in absent if path not in present]
-            total = sum(layer_of(path) == layer for path in stamps)
             if len(vanished) >= _GUARDED_FROM and len(vanished) * 2 > total:
                 self.notices[layer] = (
                     f"{len(vanished)} of {total} files in `{layer}/` are missing; the index keeps "
@@ -169,7 +171,9 @@ class Scanner:
         rest = list(suspects)
         for _ in range(_ROUNDS):
             rest = run.bring_in(rest)
-        self._keeper.mark_dirty(file.path for file in rest)
+        if rest:
+            with self._locks.commit():
+                self._keeper.mark_dirty(file.path for file in rest)
         return run.result
 
 
@@ -289,6 +293,13 @@ def _below(path: str, prefix: str) -> bool:
     return not prefix or path == prefix or path.startswith(f"{prefix}/")
 
 
+def _all_below(ordered: Sequence[str], folder: str) -> Sequence[str]:
+    """The paths below a folder, out of sorted ones."""
+    after_slash = chr(ord("/") + 1)
+    return ordered[bisect_left(ordered, f"{folder}/") : bisect_left(ordered, folder + after_slash)]
+
+
 def _hit(path: str, unlisted: set[str]) -> bool:
     """Whether a path, or a folder above it, could not be looked at: no sign of deletion."""
-    return any(path == item or path.startswith(f"{item}/") for item in unlisted)
+    ends = [0, *(n for n, letter in enumerate(path) if letter == "/"), len(path)]
+    return bool(unlisted) and any(path[:end] in unlisted for end in ends)

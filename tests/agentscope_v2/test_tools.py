@@ -55,7 +55,7 @@ async def test_wrong_arguments_are_told_in_words(memory: InMemoryService) -> Non
     toolkit = Toolkit(tools=[as_toolbase(tool) for tool in memory.tools()])
     answer = await result_of(toolkit, "memory_search", {"question": "tea"})
     assert answer.state == "error"
-    assert "Wrong arguments for memory_search" in answer.content[0].text
+    assert "memory_search was not run, its arguments do not fit:" in answer.content[0].text
 
 
 async def test_images_of_an_answer_reach_the_model(memory: InMemoryService) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 
 from agentscope_reme.files.changes import Write
+from agentscope_reme.files.locks import _guard_of
 from agentscope_reme.store.base import IndexedFile
 from agentscope_reme.vault.outcomes import Commit
 from tests.vault.conftest import House
@@ -65,34 +65,25 @@ def test_the_list_outlives_the_process(house: House) -> None:
     assert again.vault.dirty == ["daily/bad.md"]
 
 
-def test_a_scan_and_a_writer_lose_none_of_each_others_paths(house: House) -> None:
-    """A file that keeps changing under a scan is put on the list while a writer empties it."""
-    house.store.broken = True
-    write(house, "daily/waiting.md", b"x")
-    house.store.broken = False
-    house.put("daily/restless.md", "0")
-    index, touched = house.indexer.index, threading.Event()
+def test_the_list_changes_only_under_the_commit_lock(house: House) -> None:
+    """Otherwise a scan could add a path while a writer replaces the list without it."""
+    index, held = house.indexer.index, []
 
     def restless(path: str, data: bytes, *, mtime_ns: int) -> IndexedFile:
         found = index(path, data, mtime_ns=mtime_ns)
-        if path == "daily/restless.md":
-            touched.set()
-            place = Path(house.root, path)
-            place.write_text(place.read_text() + "+")
+        place = Path(house.root, path)
+        place.write_text(place.read_text() + "+")
         return found
 
+    append = house.disk.append
+
+    def watched_append(place: Path, data: bytes) -> None:
+        held.append(_guard_of(house.workspace.locks / "commit.lock").locked())
+        append(place, data)
+
     house.indexer.index = restless  # type: ignore[method-assign]
-    remove = house.disk.remove
-
-    def slow_remove(place: Path, *, flush: bool = True) -> None:
-        if place.name == "dirty.jsonl":
-            scanning.start()
-            scanning.join(0.5)  # it has all the time it needs, unless it waits for this writer
-        remove(place, flush=flush)
-
-    scanning = threading.Thread(target=lambda: house.vault.apply_foreign(["daily/restless.md"]))
-    house.disk.remove = slow_remove  # type: ignore[method-assign]
-    write(house, "daily/other.md", b"x")
-    scanning.join()
-    assert touched.is_set()
+    house.disk.append = watched_append  # type: ignore[method-assign]
+    house.put("daily/restless.md", "0")
+    house.vault.apply_foreign(["daily/restless.md"])
     assert house.vault.dirty == ["daily/restless.md"]
+    assert held == [True]
