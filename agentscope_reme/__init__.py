@@ -81,6 +81,13 @@ _HOME = {name: module for module, names in _MODULES.items() for name in names.sp
 _LINES = {"agentscope_v1": (1, "ReMeMemoryMiddleware"), "agentscope_v2": (2, "ReMeMemory")}
 
 
+if not TYPE_CHECKING:  # a star import takes the names of the installed line only
+    from agentscope_reme.agentscope_line import installed_line
+
+    _FOREIGN = {1: {"agentscope_v2"}, 2: {"agentscope_v1"}}.get(installed_line(), set(_LINES))
+    __all__ = [name for name in __all__ if _HOME[name] not in _FOREIGN]
+
+
 def __getattr__(name: str) -> Any:
     home = _HOME.get(name)
     if home is None:

@@ -46,7 +46,10 @@ class Clock:
         """The same moment in this zone; a naive value is taken to be in this zone already."""
         if moment.tzinfo is None:
             return moment.replace(tzinfo=self._zone)
-        return moment.astimezone(self._zone)
+        try:
+            return moment.astimezone(self._zone)
+        except OverflowError:  # the first or last day of the calendar: no such day in this zone
+            return moment.replace(tzinfo=self._zone)
 
 
 def _zone(timezone: str | None) -> tzinfo:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import AsyncExitStack
 from typing import Final, Protocol
 
@@ -104,6 +104,7 @@ class Engine:
             after=self.embed_soon,
         )
         self.notices: Final[list[str]] = []
+        self.watching: Sequence[str] = ()
         self._distil = DistilStep()
         self._distiller: SerialWorker | None = None
         self._opened = AsyncExitStack()
@@ -186,7 +187,10 @@ class Engine:
             parts.embedder.open()
             opened.push_async_callback(parts.embedder.close)
         if parts.settings.watch:
-            watcher = WorkspaceWatcher(parts.workspace, parts.settings, self._on_paths)
+            watcher = WorkspaceWatcher(
+                parts.workspace, parts.settings, self._on_paths, self.failures.report
+            )
+            self.watching = watcher.notices
             opened.push_async_callback(watcher.stop)
             await watcher.start()
 

@@ -142,7 +142,7 @@ def _misfit(name: str, error: ValidationError) -> str:
 class AgentRun(Generic[T]):
     """How one background agent run ended.
 
-    ``output`` is set when an output type was asked for and the agent gave one.
+    ``output`` is set when an output type was asked for.
     """
 
     text: str
@@ -179,7 +179,8 @@ class AgentPort(Protocol):
             deadline: seconds after which the run is cancelled; ``None`` for no limit.
 
         Raises:
-            ModelFailed: the provider failed, the deadline passed or the output is not usable.
+            ModelFailed: the provider failed, the output is not usable, or the agent was not done
+                when the deadline passed or all its calls were made; its work stays pending.
         """
 
 

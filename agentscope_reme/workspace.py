@@ -93,6 +93,19 @@ class Workspace:
                 "Choose a folder that can be written.",
             ) from error
 
+    def require(self) -> None:
+        """Make sure the workspace is still there: nothing but `create` ever makes one.
+
+        Raises:
+            StorageFailed: its folder is gone, or empty as where a drive is not mounted.
+        """
+        if not (self.journal.is_dir() or self.locks.is_dir()):
+            raise StorageFailed(
+                str(self.root),
+                "the workspace folder is missing",
+                "Mount the drive it is on, or open the memory again to start a new one.",
+            )
+
     def normalise(self, path: str, *, what: str = "path") -> str:
         """The one spelling of a workspace-relative path.
 

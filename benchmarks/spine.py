@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -109,6 +110,52 @@ async def recording(folder: Path, messages: int, batch: int) -> Row:
     )
 
 
+async def turns_on_a_long_log(folder: Path, messages: int = 3000, turns: int = 200) -> list[Row]:
+    """One turn at a time behind a long log, flushes counted and timed, and 1,000 in one call."""
+    said = _turns(messages + turns + 1000)
+    took: list[float] = []
+    flushed: list[float] = []
+    async with ReMe(folder, settings=Settings(watch=False)) as reme:
+        await reme.record("talk", said[:messages], distil=False)
+        with _timed_flushes() as flushes:
+            for turn in said[messages : messages + turns]:
+                flushes.clear()
+                before = time.perf_counter()
+                await reme.record("talk", [turn], distil=False)
+                took.append(time.perf_counter() - before)
+                flushed.append(sum(flushes))
+                assert len(flushes) == 1, f"one turn took {len(flushes)} flushes"
+        before = time.perf_counter()
+        await reme.record("talk", said[messages + turns :], distil=False)
+        at_once = time.perf_counter() - before
+        found = await reme.search(said[-1].text, limit=1)
+        assert found.hits, "what was recorded was not found"
+    own = [whole - flush for whole, flush in zip(took, flushed, strict=True)]
+    detail = f"one turn, fsync on: {_spread(took)}; its one flush: {_spread(flushed)}"
+    return [
+        Row(f"record behind {messages:,} messages, without the flush", _spread(own), detail),
+        Row("record 1,000 messages in one call", f"{at_once * 1000:,.0f} ms", "one flush"),
+    ]
+
+
+@contextmanager
+def _timed_flushes() -> Iterator[list[float]]:
+    """The seconds every flush of a log takes, while this lasts."""
+    flushes: list[float] = []
+    flush = Disk._fsync
+
+    def timed(disk: Disk, descriptor: int, *, contents_only: bool) -> None:
+        before = time.perf_counter()
+        flush(disk, descriptor, contents_only=contents_only)
+        flushes.append(time.perf_counter() - before)
+
+    Disk._fsync = timed  # type: ignore[method-assign]
+    try:
+        yield flushes
+    finally:
+        Disk._fsync = flush  # type: ignore[method-assign]
+
+
 def _turns(count: int) -> list[Message]:
     corpus = Corpus()
     return [
@@ -181,6 +228,7 @@ async def measure(notes: int) -> list[Row]:
             logging(folder / "log", messages=300),
             await recording(folder / "single", messages=300, batch=1),
             await recording(folder / "batch", messages=3000, batch=100),
+            *await turns_on_a_long_log(folder / "long"),
             *await indexing(folder / "notes", notes),
         ]
 

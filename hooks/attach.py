@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from agentscope_reme.agentscope_v1.tools import register_tools
+from agentscope_reme.agentscope_v1.tool_layers import ToolLayer
 from agentscope_reme.errors import BadInput
 from agentscope_reme.hooks.post_reply import AutoMemoryHook
 from agentscope_reme.hooks.pre_reasoning import MemoryCompactionHook, RecallHook, ToolImageHook
@@ -25,7 +25,7 @@ class Attachment:
 
     agent: ReActAgent
     recorder: AutoMemoryHook | None = None
-    tools: list[str] = field(default_factory=list)
+    tools: ToolLayer | None = None
     hooks: list[tuple[str, str, Callable[..., Any]]] = field(default_factory=list)
 
     async def flush(self) -> int:
@@ -37,14 +37,13 @@ class Attachment:
         return await self.recorder.save(self.agent) if self.recorder is not None else 0
 
     def detach(self) -> None:
-        """Take hooks and tools off the agent; what another call put there stays."""
+        """Take hooks and tools off the agent; what another call or the toolkit put there stays."""
         for moment, name, hook in self.hooks:
             if getattr(self.agent, f"_instance_{moment}_hooks").get(name) is hook:
                 self.agent.remove_instance_hook(moment, name)
-        for name in self.tools:
-            self.agent.toolkit.remove_tool_function(name)
         self.hooks.clear()
-        self.tools.clear()
+        if self.tools is not None:
+            self.tools.remove()
 
 
 def attach_v1(
@@ -90,7 +89,7 @@ def attach_v1(
         attachment.hooks.append((moment, name, hook))
 
     if mode in ("agent", "both"):
-        attachment.tools = register_tools(agent.toolkit, reme.tools())
+        attachment.tools = ToolLayer(agent.toolkit, reme.tools())
     if record:
         attachment.recorder = AutoMemoryHook(reme, session_id)
         put("pre_reply", "catch_up", attachment.recorder)

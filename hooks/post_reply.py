@@ -10,6 +10,7 @@ from agentscope_reme.agentscope_v1.marks import HINT, conversation
 from agentscope_reme.agentscope_v1.memory import ReMeMemory
 from agentscope_reme.hooks.hook import Hook
 from agentscope_reme.ports import MemoryService
+from agentscope_reme.runtime.starting import started
 
 if TYPE_CHECKING:
     from agentscope.agent import ReActAgent
@@ -21,7 +22,8 @@ class AutoMemoryHook(Hook):
     Registered as ``post_reply``, and as ``pre_reply`` too: an interrupted turn runs no post hook,
     and releases with one re-entrancy flag for each agent skip it for parallel replies. So nothing
     relies on being called at the right moment: each call compares message ids and saves the rest.
-    Only the durable enqueue is awaited; distilling follows in the background.
+    Only the durable enqueue is awaited, and the start of a memory that was not started, up to
+    `START_PATIENCE_SECONDS`; distilling follows in the background.
 
     Args:
         reme: the memory service; started on first use.
@@ -53,7 +55,7 @@ class AutoMemoryHook(Hook):
         if not fresh:
             return 0
         own = memory.session_id if isinstance(memory, ReMeMemory) else agent.id
-        await self._reme.start()
+        await started(self._reme)
         await self._reme.record(self._session_id or own, fresh)
         self._saved[agent] = frozenset(message.id for message in said if message.id)
         return len(fresh)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
 from agentscope_reme.agentscope_v1.guard import reporting
-from agentscope_reme.agentscope_v1.long_term_memory import LONGEST_QUERY
 from agentscope_reme.agentscope_v1.marks import COMPRESSED, HINT, is_conversation, recall_message
 from agentscope_reme.agentscope_v1.memory import ReMeMemory
 from agentscope_reme.agentscope_v1.models import sees_images
@@ -26,6 +25,8 @@ from agentscope_reme.errors import BadInput
 from agentscope_reme.hooks.hook import Hook
 from agentscope_reme.messages import TextBlock
 from agentscope_reme.ports import MemoryService
+from agentscope_reme.runtime.starting import started
+from agentscope_reme.steps.recall import LONGEST_QUERY
 
 if TYPE_CHECKING:
     from agentscope.agent import ReActAgent
@@ -40,7 +41,8 @@ class RecallHook(Hook):
     """Shows an agent what is known about the turn it answers.
 
     Memory is asked once for each turn, with the deadline ``recall_deadline_ms``; every reasoning
-    step of the turn sees the same answer. When it is late or fails, the agent goes on without.
+    step of the turn sees the same answer. When it is late or fails, the agent goes on without; a
+    start that takes longer goes on by itself.
 
     Args:
         reme: the memory service; started on first use.
@@ -73,7 +75,7 @@ class RecallHook(Hook):
         if not query:
             return ""
         async with asyncio.timeout(self._reme.settings.recall_deadline_ms / 1000):
-            await self._reme.start()
+            await started(self._reme)
             found = await self._reme.recall(query, budget_tokens=self._budget)
         text = found.answer if found.evidence else ""
         self._known[agent] = (turn.id, text)

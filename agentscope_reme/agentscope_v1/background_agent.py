@@ -34,7 +34,12 @@ class _BackgroundAgent(ReActAgent):
 
     The application's class hooks, which AgentScope keeps in one dictionary for all agents of a
     process, do not reach it: every kind has an empty dictionary of its own, set below.
+
+    Attributes:
+        out_of_calls: the run ended at its limit, not because the agent was done.
     """
+
+    out_of_calls = False
 
     async def handle_interrupt(self, *_: Any, **__: Any) -> NoReturn:
         """Let a cancellation through: an apology as the result would be taken for an answer."""
@@ -51,6 +56,7 @@ class _BackgroundAgent(ReActAgent):
 
     async def _summarizing(self) -> Msg:
         """At the limit the run is over; a summary would be one call more than allowed."""
+        self.out_of_calls = True
         return Msg(self.name, [], "assistant")
 
 
@@ -89,17 +95,11 @@ class ModelAgent:
         max_iters: int = 12,
         deadline: float | None = None,
     ) -> AgentRun[T]:
-        """Run until the agent stops calling tools, or `max_iters` model calls were made.
-
-        A run that reached its limit returns what was said so far and no ``output``.
-
-        Raises:
-            ModelFailed: the provider failed, the deadline passed or the output is not usable.
-        """
+        """Run until the agent stops calling tools; see `AgentPort.run`."""
         meter = MeteredModel(self._model)
-        agent = self._agent(instructions, meter, tools, max_iters)
-        turns = presentable(messages, images=self.supports_images)
         try:
+            agent = self._agent(instructions, meter, tools, max_iters)
+            turns = presentable(messages, images=self.supports_images)
             async with asyncio.timeout(deadline):
                 reply = await agent(turns, structured_model=output)
         except TimeoutError as error:
@@ -112,6 +112,8 @@ class ModelAgent:
             raise
         except Exception as error:  # every provider client has its own errors
             raise model_failed(self._model, error) from error
+        if agent.out_of_calls and not (output is not None and reply.metadata):
+            raise self._out_of_calls(meter.calls)
         value = None if output is None else self._value(reply, output)
         return AgentRun(await _last_words(agent, reply), value, meter.usage, meter.calls)
 
@@ -131,9 +133,14 @@ class ModelAgent:
         agent.set_console_output_enabled(False)
         return agent
 
-    def _value(self, reply: Msg, output: type[T]) -> T | None:
-        if not reply.metadata:
-            return None
+    def _out_of_calls(self, calls: int) -> ModelFailed:
+        return ModelFailed(
+            self._model.model_name,
+            f"the agent was not done after {calls} model calls",
+            "Allow more iterations, or give it less to do; the work stays pending.",
+        )
+
+    def _value(self, reply: Msg, output: type[T]) -> T:
         try:
             return output.model_validate(reply.metadata)
         except ValidationError as error:

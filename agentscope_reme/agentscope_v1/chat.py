@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from agentscope.formatter import FormatterBase
 from agentscope.model import ChatModelBase, ChatResponse
@@ -88,7 +88,7 @@ class ModelChat:
     async def _ask(
         self, messages: Sequence[Message], output: type[BaseModel] | None = None
     ) -> ChatResponse:
-        prompt = await self._formatter.format(presentable(messages, images=self.supports_images))
+        prompt = await self._prompt(messages)
         wanted = {} if output is None else {"structured_model": output}
         try:
             return await finished(await self._model(prompt, **wanted))
@@ -98,6 +98,18 @@ class ModelChat:
             if output is not None and _refuses_structure(error):
                 raise _Unsupported from error
             raise model_failed(self._model, error) from error
+
+    async def _prompt(self, messages: Sequence[Message]) -> list[dict[str, Any]]:
+        try:
+            turns = presentable(messages, images=self.supports_images)
+            prompt: list[dict[str, Any]] = await self._formatter.format(turns)
+        except Exception as error:  # a formatter reads files and addresses, and may be anybody's
+            raise ModelFailed(
+                type(self._formatter).__name__,
+                f"the messages could not be formatted: {type(error).__name__}: {error!s:.500}",
+                "Pass the formatter that belongs to the model; the work stays pending.",
+            ) from error
+        return prompt
 
     def _parsed(self, value: object, output: type[T]) -> T:
         try:

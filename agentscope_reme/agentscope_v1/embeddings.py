@@ -93,17 +93,24 @@ class ModelEmbeddings:
             if _says_too_many(error):
                 raise _BatchRefused(failure) from error
             raise failure from error
-        return self._checked(response.embeddings, len(batch))
+        return self._checked(getattr(response, "embeddings", None), len(batch))
 
     async def _respond(self, batch: list[Any]) -> EmbeddingResponse:
         return await self._model(batch)
 
-    def _checked(self, vectors: Sequence[Any], expected: int) -> list[list[float]]:
+    def _checked(self, vectors: Any, expected: int) -> list[list[float]]:
+        if not isinstance(vectors, Sequence):
+            raise self._failed(f"it returned {vectors!r:.100}, not vectors", "Check the model.")
         if len(vectors) != expected:
             raise self._failed(
                 f"it returned {len(vectors)} vectors for {expected} inputs", "Try it again."
             )
-        made = [[float(number) for number in vector] for vector in vectors]
+        try:
+            made = [[float(number) for number in vector] for vector in vectors]
+        except (TypeError, ValueError, OverflowError) as error:
+            raise self._failed(
+                f"it returned something else than vectors: {error!s:.200}", "Check the model."
+            ) from error
         if not all(vector and all(map(math.isfinite, vector)) for vector in made):
             raise self._failed("it returned a vector that is empty or not finite", "Try it again.")
         return made

@@ -16,10 +16,12 @@ from agentscope_reme.agentscope_v1.marks import conversation
 from agentscope_reme.agentscope_v1.tools import text_response
 from agentscope_reme.messages import Message, TextBlock
 from agentscope_reme.ports import MemoryService
+from agentscope_reme.runtime.starting import started
+from agentscope_reme.steps.recall import LONGEST_QUERY
+from agentscope_reme.tools.answer_limit import capped
 from agentscope_reme.workspace import encode_name
 
-LONGEST_QUERY: Final = 2000
-"""How much of a turn is searched with, in characters; a pasted document is no question."""
+_NARROW: Final = "Ask for fewer passages, or read the file named above."
 
 
 class ReMeLongTermMemory(LongTermMemoryBase):
@@ -55,7 +57,7 @@ class ReMeLongTermMemory(LongTermMemoryBase):
             said = conversation(_without_summary(msgs, self._recorded))
             fresh = [message for message in said if message.id not in self._recorded]
             if fresh:
-                await self._reme.start()
+                await started(self._reme)
                 await self._reme.record(self.session_id, fresh)
                 self._recorded.update(message.id for message in fresh if message.id)
 
@@ -76,7 +78,7 @@ class ReMeLongTermMemory(LongTermMemoryBase):
             return ""
         with reporting(self._reme, "long_term_memory.retrieve"):
             async with asyncio.timeout(settings.recall_deadline_ms / 1000):
-                await self._reme.start()
+                await started(self._reme)
                 found = await self._reme.recall(query, budget_tokens=settings.recall_budget_tokens)
             return found.answer if found.evidence else ""
         return ""
@@ -98,7 +100,7 @@ class ReMeLongTermMemory(LongTermMemoryBase):
         if not facts:
             return text_response("Nothing was saved: `content` needs at least one fact in words.")
         with reporting(self._reme, "long_term_memory.record_to_memory"):
-            await self._reme.start()
+            await started(self._reme)
             result = await self._reme.record(self.session_id, [self._note(facts)])
             if result.success:
                 return text_response("Saved." if result.appended else "Saved already.")
@@ -119,9 +121,11 @@ class ReMeLongTermMemory(LongTermMemoryBase):
         if not words:
             return text_response("Nothing was searched: `keywords` needs at least one word.")
         with reporting(self._reme, "long_term_memory.retrieve_from_memory"):
-            await self._reme.start()
+            await started(self._reme)
             result = await self._reme.search(words, limit=_limit(limit))
-            return text_response(_capped(result.answer, self._reme.settings.tool_answer_bytes))
+            return text_response(
+                capped(result.answer, self._reme.settings.tool_answer_bytes, _NARROW)
+            )
         return text_response("Memory could not be searched. Go on without it.")
 
     def _note(self, facts: Sequence[str]) -> Message:
@@ -169,12 +173,3 @@ def _limit(given: object) -> int:
         return min(max(int(str(given)), 1), 50)
     except ValueError:
         return 5
-
-
-def _capped(text: str, most_bytes: int) -> str:
-    data = text.encode("utf-8", "replace")
-    if len(data) <= most_bytes:
-        return text
-    notice = "\n[cut here; ask for fewer passages, or read the file named above]"
-    room = most_bytes - len(notice)
-    return data[:room].decode("utf-8", "ignore") + notice

@@ -21,6 +21,7 @@ from agentscope_reme.context.tokens import estimate_messages_tokens, estimate_to
 from agentscope_reme.errors import ModelFailed, ModelRequired
 from agentscope_reme.messages import Message
 from agentscope_reme.ports import MemoryService
+from agentscope_reme.runtime.starting import started
 
 _POINTER: Final = {"en": "The full messages: {path}", "zh": "完整消息：{path}"}
 
@@ -85,7 +86,7 @@ async def keep(
     """
     if not messages:
         return ""
-    await reme.start()
+    await started(reme)
     path = await reme.archive(session_id, messages)
     if record:
         await reme.record(session_id, messages)

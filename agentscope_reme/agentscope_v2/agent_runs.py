@@ -61,7 +61,10 @@ class AgentRunner:
         deadline: float | None = None,
     ) -> AgentRun[T]:
         """Run until the agent stops calling tools; see `AgentPort.run`."""
-        run = _Run(self._model, self._name, instructions, messages, tools, output, max_iters)
+        try:
+            run = _Run(self._model, self._name, instructions, messages, tools, output, max_iters)
+        except Exception as error:  # AgentScope refuses a message or a tool
+            raise model_failed(self._model, error) from error
         try:
             async with asyncio.timeout(deadline) as timer:
                 result = await run.finish()

@@ -22,6 +22,7 @@ from agentscope_reme.agentscope_v2.tools import as_toolbase, register_tools
 from agentscope_reme.agentscope_v2.turns import Progress, dropped, is_parked, snapshot
 from agentscope_reme.errors import BadInput
 from agentscope_reme.ports import MemoryService, Tool
+from agentscope_reme.runtime.starting import start_soon, started
 
 Mode = Literal["both", "static", "agent", "off"]
 
@@ -49,6 +50,9 @@ class ReMeMemoryMiddleware(MiddlewareBase):
     goes on. Recalled text is shown to the model for each call and is never part of the context.
 
     A failure of the memory never costs a reply: it is reported to the memory and counted there.
+    Recall gives up after ``recall_deadline_ms``. Recording waits until the turn is on the device;
+    only for a memory that does not open it gives up, after `START_PATIENCE_SECONDS`, and records
+    the turn with the next one.
 
     Args:
         reme: the memory; started at the first reply when it was not.
@@ -148,13 +152,12 @@ class ReMeMemoryMiddleware(MiddlewareBase):
             await self._keep_dropped(agent, before)
 
     async def _begin(self, agent: Agent, turn: _Turn) -> None:
-        try:
-            await self._reme.start()
-            if self._mode in ("both", "agent"):
+        start_soon(self._reme)
+        if self._mode in ("both", "agent"):
+            try:
                 await register_tools(agent.toolkit, self._tools())
-        except Exception as error:  # noqa: BLE001 - memory must never cost a reply
-            self._reme.report_failure("middleware.start", error)
-            return
+            except Exception as error:  # noqa: BLE001 - memory must never cost a reply
+                self._reme.report_failure("middleware.tools", error)
         if self._mode in ("both", "static"):
             await self._recall(agent, turn)
 
@@ -168,6 +171,7 @@ class ReMeMemoryMiddleware(MiddlewareBase):
         budget = min(limits.recall_budget_tokens, agent.model.context_size // _SHARE_OF_WINDOW)
         try:
             async with asyncio.timeout(limits.recall_deadline_ms / 1000):
+                await started(self._reme)
                 found = await self._reme.recall(
                     query, budget_tokens=max(budget, 1), media=supports_images(agent.model)
                 )
@@ -191,7 +195,7 @@ class ReMeMemoryMiddleware(MiddlewareBase):
         if not self._records:
             return
         try:
-            await self._reme.start()
+            await started(self._reme)
             progress = Progress(agent.state, self._key)
             fresh = await asyncio.to_thread(  # attachments on disk are read here
                 progress.fresh,
@@ -214,7 +218,7 @@ class ReMeMemoryMiddleware(MiddlewareBase):
             lost = await asyncio.to_thread(dropped, before, agent.state.context, turn.originals)
             if not lost:
                 return
-            await self._reme.start()
+            await started(self._reme)
             await self._reme.archive(turn.session_id, lost)
         except Exception as error:  # noqa: BLE001 - memory must never cost a reply
             self._reme.report_failure("middleware.archive", error)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
@@ -82,8 +83,8 @@ class _ChatModelPort:
         return ChatReply(text, usage_of(response.usage))
 
     async def structured(self, messages: Sequence[Message], output: type[T]) -> StructuredReply[T]:
-        asked: list[Msg] = [from_neutral(m) for m in messages]
         try:
+            asked: list[Msg] = [from_neutral(m) for m in messages]
             response = await self._model.generate_structured_output(asked, output)
         except Exception as error:
             raise model_failed(self._model, error) from error
@@ -100,18 +101,24 @@ class _EmbeddingModelPort:
         return f"{type(self._model).__name__}/{self._model.model}/{self._model.dimensions}"
 
     async def embed(self, inputs: Sequence[str | DataBlock]) -> list[list[float]]:
-        asked = [self._input(item) for item in inputs]
         try:
+            asked = [self._input(item) for item in inputs]
             response = await self._model(asked)
+            vectors = [[float(number) for number in vector] for vector in response.embeddings]
+        except ModelFailed:
+            raise
         except Exception as error:
             raise model_failed(self._model, error) from error
-        vectors = [[float(number) for number in vector] for vector in response.embeddings]
         widths = {len(vector) for vector in vectors}
         if len(vectors) != len(asked) or len(widths) > 1:
             raise ModelFailed(
                 self._model.model,
                 f"{len(asked)} inputs came back as {len(vectors)} vectors of widths {widths}",
                 "Check the embedding model and its dimensions.",
+            )
+        if not all(vector and all(map(math.isfinite, vector)) for vector in vectors):
+            raise ModelFailed(
+                self._model.model, "it returned a vector that is empty or not finite", "Try again."
             )
         return vectors
 

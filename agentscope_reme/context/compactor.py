@@ -14,10 +14,11 @@ from typing import Final
 
 from agentscope_reme.context.fallback import fallback_summary
 from agentscope_reme.context.prompts import load_prompt
-from agentscope_reme.context.transcript import defuse, render_parts, shorten
+from agentscope_reme.context.transcript import render_parts, shorten
 from agentscope_reme.errors import BadInput, ModelFailed, ModelRequired
 from agentscope_reme.messages import Message
 from agentscope_reme.ports import ChatPort
+from agentscope_reme.quoting import defuse
 
 PROMPT_TOKENS: Final = 24_000
 """The most conversation one call is given, in estimated tokens."""

@@ -15,11 +15,10 @@ from agentscope_reme.messages import (
     ToolCallBlock,
     ToolResultBlock,
 )
+from agentscope_reme.quoting import defuse
 
 BLOCK_CHARACTERS: Final = (4000, 1000, 250)
 """How much of one block is quoted: the largest of these with which the parts are few enough."""
-
-_TAGS: Final = ("conversation", "earlier_checkpoint")
 
 
 def render_parts(messages: Sequence[Message], *, part_tokens: int, most_parts: int) -> list[str]:
@@ -105,10 +104,3 @@ def shorten(text: str, characters: int) -> str:
     head = characters * 2 // 3
     tail = characters - head
     return f"{text[:head]} […{len(text) - characters} characters left out…] {text[-tail:]}"
-
-
-def defuse(text: str) -> str:
-    """Quoted text that cannot close the tags around it."""
-    for tag in _TAGS:
-        text = text.replace(f"</{tag}", f"< /{tag}").replace(f"<{tag}", f"< {tag}")
-    return text

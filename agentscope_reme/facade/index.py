@@ -190,7 +190,12 @@ class IndexCalls(Calls):
         stats = await asyncio.to_thread(parts.store.stats)
         pending = await asyncio.to_thread(pending_sessions, parts)
         failures = self._engine.failures
-        notices = [*self._engine.notices, *parts.vault.notices, *stats.notices]
+        notices = [
+            *self._engine.notices,
+            *self._engine.watching,
+            *parts.vault.notices,
+            *stats.notices,
+        ]
         rows = [
             f"{stats.files} files, {stats.chunks} chunks, {stats.links} links",
             f"{len(pending)} session(s) waiting to be distilled, {self._engine.queued} job(s)",

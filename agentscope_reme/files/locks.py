@@ -42,6 +42,7 @@ class WorkspaceLocks:
     """
 
     def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
         self._folder = workspace.locks
 
     @contextmanager
@@ -49,7 +50,8 @@ class WorkspaceLocks:
         """Hold the one exclusive lock around a change; never across a model or network call.
 
         Raises:
-            StorageFailed: it stayed taken for `PATIENCE_SECONDS`, or the disk knows no locks.
+            StorageFailed: it stayed taken for `PATIENCE_SECONDS`, the workspace is gone, or the
+                disk knows no locks.
         """
         with self._ranked(_COMMIT, "commit.lock"):
             yield
@@ -62,7 +64,8 @@ class WorkspaceLocks:
 
         Raises:
             BadInput: the id cannot name a file.
-            StorageFailed: it stayed taken for `PATIENCE_SECONDS`, or the disk knows no locks.
+            StorageFailed: it stayed taken for `PATIENCE_SECONDS`, the workspace is gone, or the
+                disk knows no locks.
         """
         with self._ranked(_SESSION, f"session-{_short(encode_name(session_id))}.lock"):
             yield
@@ -78,7 +81,7 @@ class WorkspaceLocks:
 
         Raises:
             BadInput: the name cannot name a file.
-            StorageFailed: the disk knows no locks.
+            StorageFailed: the workspace is gone, or the disk knows no locks.
         """
         self._refuse_out_of_order(1)
         place = self._folder / f"claim-{_short(encode_name(name, what='claim'))}.lock"
@@ -127,8 +130,9 @@ class WorkspaceLocks:
             )
 
     def _take(self, place: Path, *, seconds: float) -> FileLock | None:
+        self._workspace.require()
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
+            self._folder.mkdir(exist_ok=True)
             lock = FileLock(place, timeout=seconds, thread_local=False)
             lock.acquire(poll_interval=_POLL_SECONDS)
         except Timeout:

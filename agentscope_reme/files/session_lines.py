@@ -22,6 +22,7 @@ _COMPARED: Final = ("role", "name", "blocks")
 """What makes a message with a known id an edited one; its time alone does not."""
 
 _KEY_BYTES: Final = 16
+_sorting: Final = json.JSONEncoder(sort_keys=True, ensure_ascii=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,15 +135,19 @@ def message_line(message: Message, *, supersedes: bool = False) -> bytes:
 
 def content_key(fields: Mapping[str, Any]) -> bytes:
     """Equal for two lines that say the same; for comparing a message with its earlier version."""
-    said = json.dumps([fields.get(key) for key in _COMPARED], sort_keys=True)
-    return hashlib.blake2b(said.encode(), digest_size=_KEY_BYTES).digest()
+    said = _sorted_json([fields.get(key) for key in _COMPARED])
+    return hashlib.blake2b(said, digest_size=_KEY_BYTES).digest()
 
 
 def identity_key(fields: Mapping[str, Any]) -> str:
     """What identifies a message without an id: role, time and content, hashed."""
     moment = fields.get("created_at") or fields.get("created_at_text")
-    said = json.dumps([fields.get("role"), moment, fields.get("blocks")], sort_keys=True)
-    return hashlib.sha256(said.encode()).hexdigest()
+    said = _sorted_json([fields.get("role"), moment, fields.get("blocks")])
+    return hashlib.sha256(said).hexdigest()
+
+
+def _sorted_json(value: Any) -> bytes:
+    return _sorting.encode(value).encode("utf-8", "surrogatepass")
 
 
 def has_time(fields: Mapping[str, Any]) -> bool:

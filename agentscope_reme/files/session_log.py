@@ -162,6 +162,11 @@ class SessionLog(_SessionFile):
         self._shown_on = {logged.id: logged.line for logged in waiting}
         return waiting
 
+    def is_waiting(self) -> bool:
+        """Whether `pending` holds anything; only as much is read as it takes to tell."""
+        with self._state() as state:
+            return any(state.read([row], set()) for row in state.current().waiting())
+
     def mark_distilled(
         self,
         through: str,

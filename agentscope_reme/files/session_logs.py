@@ -91,4 +91,4 @@ class SessionLogs:
         if known is not None and known[0] == mark:
             return known
         session_id = session_id_of(place)
-        return mark, session_id, bool(self.log(session_id).pending())
+        return mark, session_id, self.log(session_id).is_waiting()

@@ -45,6 +45,11 @@ class Embedder:
         self._worker: SerialWorker | None = None
 
     @property
+    def space_id(self) -> str:
+        """The space its vectors are comparable in."""
+        return self._model.space_id
+
+    @property
     def queued(self) -> int:
         """Background runs that are not finished."""
         return self._worker.queued if self._worker is not None else 0

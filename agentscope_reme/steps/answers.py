@@ -8,6 +8,7 @@ from typing import Final
 
 from agentscope_reme.context.tokens import estimate_tokens
 from agentscope_reme.messages import RECALL_TAG
+from agentscope_reme.quoting import defuse
 from agentscope_reme.schema import FileLink, SearchHit
 
 NOTHING_FOUND: Final = "Nothing in memory matches this query. Try other words, or fewer."
@@ -55,7 +56,7 @@ def pack_hits(
     entries: list[str] = []
     kept: list[SearchHit] = []
     for hit in hits:
-        entry = f"[{_place(hit)}]\n{_harmless(hit.text)}"
+        entry = f"[{_place(hit)}]\n{defuse(hit.text)}"
         cost = estimate_tokens(entry) + 1
         if used + cost > budget_tokens:
             continue
@@ -76,13 +77,7 @@ def _notice(left_out: int, most_bytes: int) -> str:
 
 def _place(hit: SearchHit) -> str:
     parts = [f"{hit.path}:{hit.start_line}-{hit.end_line}", hit.date or "", hit.name]
-    return _harmless(" | ".join(part for part in parts if part))
-
-
-def _harmless(text: str) -> str:
-    return text.replace(f"<{RECALL_TAG}", f"&lt;{RECALL_TAG}").replace(
-        f"</{RECALL_TAG}", f"&lt;/{RECALL_TAG}"
-    )
+    return defuse(" | ".join(part for part in parts if part))
 
 
 def _show_hit(hit: SearchHit) -> str:

@@ -8,11 +8,12 @@ from typing import Any, Final
 
 from agentscope_reme.clock import Clock
 from agentscope_reme.context.transcript import shorten
-from agentscope_reme.errors import Conflict
+from agentscope_reme.errors import Conflict, ModelFailed
 from agentscope_reme.files.change_set import ChangeSet
 from agentscope_reme.files.documents import MarkdownDocument
 from agentscope_reme.messages import Message, TextBlock
-from agentscope_reme.ports import AgentPort, AgentRun, Tool
+from agentscope_reme.ports import AgentPort, AgentRun, Tool, ToolOutput
+from agentscope_reme.quoting import defuse
 from agentscope_reme.runtime.failures import FailureLog
 from agentscope_reme.schema import content_hash
 from agentscope_reme.settings import Settings
@@ -108,6 +109,7 @@ class CardWriter:
     async def _run_agent(
         self, request: CardRequest, card: str | None, staged: ChangeSet, max_iters: int
     ) -> AgentRun[Any]:
+        refusals: list[str] = []
         scope = card_scope(
             actor=ACTOR,
             day=request.day,
@@ -116,14 +118,21 @@ class CardWriter:
             source_path=request.session_path,
         )
         wanted = _CREATE_TOOLS if card is None else _UPDATE_TOOLS
-        tools = self._tools(staged, scope, wanted)
-        return await self.agent.run(
+        tools = [_noting(tool, refusals) for tool in self._tools(staged, scope, wanted)]
+        run: AgentRun[Any] = await self.agent.run(
             load_prompt("auto_memory_system", self.language).template,
             [await asyncio.to_thread(self._prompt, request, card, staged)],
             tools,
             max_iters=max_iters,
             deadline=self.settings.agent_deadline_seconds,
         )
+        if refusals and not staged.changes():
+            raise ModelFailed(
+                refusals[-1],
+                "every change the model tried was refused",
+                "The turns stay pending and are tried again.",
+            )
+        return run
 
     def _tools(self, staged: ChangeSet, scope: Scope, wanted: tuple[str, ...]) -> list[Tool]:
         operations = self._operations(staged, scope)
@@ -143,8 +152,8 @@ class CardWriter:
     def _prompt(self, request: CardRequest, card: str | None, staged: ChangeSet) -> Message:
         values = {
             "day": request.day,
-            "session_id": request.session_id,
-            "hint": request.hint or "-",
+            "session_id": defuse(request.session_id),
+            "hint": defuse(request.hint) or "-",
             "conversation": render_transcript(
                 request.messages, self.clock, budget_tokens=self.settings.auto_memory_prompt_tokens
             ),
@@ -153,9 +162,8 @@ class CardWriter:
             text = load_prompt("auto_memory_create", self.language).substitute(values)
         else:
             values["card"] = card
-            values["card_text"] = shorten(
-                MarkdownDocument.parse(staged.read(card)).text, self.settings.tool_answer_bytes // 2
-            )
+            text = MarkdownDocument.parse(staged.read(card)).text
+            values["card_text"] = defuse(shorten(text, self.settings.tool_answer_bytes // 2))
             text = load_prompt("auto_memory_update", self.language).substitute(values)
         return Message(role="user", name="user", blocks=(TextBlock(text=text),))
 
@@ -213,3 +221,17 @@ class CardWriter:
         name = MarkdownDocument.parse(content).front_matter.get("name")
         wanted = slug(str(name)) if name else stem
         return free_path(staged.paths(f"daily/{request.day}/"), request.day, wanted, own=own)
+
+
+def _noting(tool: Tool, refusals: list[str]) -> Tool:
+    """The tool, with what it refused to change written down."""
+    if tool.read_only:
+        return tool
+
+    async def call(arguments: Any) -> ToolOutput:
+        output = await tool.call(arguments)
+        if not output.success:
+            refusals.append(output.text)
+        return output
+
+    return replace(tool, call=call)

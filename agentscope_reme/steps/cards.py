@@ -15,6 +15,8 @@ from agentscope_reme.store.base import BaseFileStore
 
 _LONGEST_SLUG_BYTES: Final = 80
 _FALLBACK_SLUG: Final = "conversation"
+_KEPT_KEYS: Final = ("source_images", "source_resource", "memory_tags", "name", "description")
+"""Front matter a model may change but not drop."""
 
 
 def find_card(
@@ -65,22 +67,35 @@ def with_provenance(
     """The card as the code vouches for it, whatever the agent did to it.
 
     ``session_id`` and ``source_conversation`` are set, a missing ``name`` is not invented, and
-    every link the card had before is still there: lost ones are listed under Sources.
+    every link the card had before, in its front matter too, is still there: lost ones are listed
+    under Sources.
     """
     document = MarkdownDocument.parse(data)
     if document.front_matter.get("session_id") != session_id:
         document.set("session_id", session_id)
     if not _links_to(document, session_path):
         document.set("source_conversation", f"[[{session_path}]]")
-    lost = _lost_links(before, document.dump()) if before is not None else []
-    if lost:
-        newline = "\r\n" if "\r\n" in document.body else "\n"
-        rows = newline.join(f"- [[{link}]]" for link in lost)
-        body = document.body.rstrip("\r\n")
-        document.replace_body(
-            f"{body}{newline}{newline}## Sources{newline}{newline}{rows}{newline}"
-        )
+    if before is None:
+        return document.dump()
+    earlier = MarkdownDocument.parse(before)
+    for key in _KEPT_KEYS:
+        if key in earlier.front_matter and key not in document.front_matter:
+            document.set(key, earlier.front_matter[key])
+    if lost := _lost_links(before, document.dump()):
+        _add_sources(document, lost)
     return document.dump()
+
+
+def _add_sources(document: MarkdownDocument, lost: list[str]) -> None:
+    """List lost links under Sources: at the end, or first when the end is inside a code fence."""
+    body = document.body
+    newline = "\r\n" if "\r\n" in body else "\n"
+    rows = newline.join(f"- [[{link}]]" for link in lost)
+    section = f"## Sources{newline}{newline}{rows}{newline}"
+    document.replace_body(body.rstrip("\r\n") + newline * 2 + section)
+    kept = _targets(document.dump())
+    if any(link not in kept for link in lost):
+        document.replace_body(section + newline + body)
 
 
 def card_stem(path: str) -> str:
@@ -105,5 +120,4 @@ def _targets(data: bytes) -> dict[str, None]:
     return {
         link.target_path + (f"#{link.target_anchor}" if link.target_anchor else ""): None
         for link in links
-        if link.kind == "body"
     }

@@ -146,8 +146,10 @@ class SearchStep(BaseStep[SearchResult]):
             else []
         )
         near = (
-            self.store.vector_search(vector, limit=wanted, where=where)
-            if vector is not None
+            self.store.vector_search(
+                vector, limit=wanted, where=where, space_id=self.embedder.space_id
+            )
+            if vector is not None and self.embedder is not None
             else []
         )
         keyword = [hit for hit in keyword if hit.chunk_id not in shown]

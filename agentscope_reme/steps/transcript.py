@@ -7,9 +7,11 @@ from typing import Final
 
 from agentscope_reme.clock import Clock
 from agentscope_reme.context.tokens import estimate_tokens
-from agentscope_reme.context.transcript import defuse, shorten
+from agentscope_reme.context.transcript import shorten
 from agentscope_reme.files.session_log import LoggedMessage
 from agentscope_reme.messages import DataBlock, Message, TextBlock
+from agentscope_reme.quoting import defuse
+from agentscope_reme.tools.answer_limit import one_line
 
 _EMPTY: Final = "(empty)"
 
@@ -25,7 +27,7 @@ def render_turn(message: Message, clock: Clock) -> str:
         return ""
     moment = message.created_at
     when = clock.localise(moment).isoformat(timespec="seconds") if moment else "time unknown"
-    return f"[{message.name} @ {when}] {defuse(text)}"
+    return f"[{defuse(one_line(message.name))} @ {when}] {defuse(text)}"
 
 
 def render_transcript(messages: Iterable[Message], clock: Clock, *, budget_tokens: int) -> str:

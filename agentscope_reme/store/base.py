@@ -229,9 +229,25 @@ class BaseFileStore(ABC):
 
     @abstractmethod
     def vector_search(
-        self, vector: Sequence[float], *, limit: int, where: SearchFilter | None = None
+        self,
+        vector: Sequence[float],
+        *,
+        limit: int,
+        where: SearchFilter | None = None,
+        space_id: str | None = None,
     ) -> list[SearchHit]:
-        """Cosine similarity over the stored vectors, best first; empty without vectors."""
+        """Cosine similarity over the stored vectors, best first; empty without vectors.
+
+        Args:
+            vector: what to compare with.
+            limit: how many hits at most.
+            where: which files may answer.
+            space_id: the embedding space of `vector`; vectors of any other space give no hits.
+                ``None``: the caller knows that it is the one of the stored vectors.
+
+        Raises:
+            BadInput: the vector has another width than the stored ones.
+        """
 
     @abstractmethod
     def outlinks(self, path: str) -> list[FileLink]:

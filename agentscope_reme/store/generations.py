@@ -34,20 +34,27 @@ class Generations:
     """
 
     def __init__(self, workspace: Workspace, disk: Disk) -> None:
+        self._workspace: Final = workspace
         self._folder: Final = workspace.metadata
         self._lock_file: Final = workspace.locks / "index-generation.lock"
         self._disk: Final = disk
         self.notices: list[str] = []
+
+    def make_folders(self) -> None:
+        """Make the folders an index needs, where a workspace is opened for the first time."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self._lock_file.parent.mkdir(parents=True, exist_ok=True)
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
         """Keep every other thread and process from opening or replacing a generation.
 
         Raises:
-            StorageFailed: somebody else has been at it for too long.
+            StorageFailed: somebody else has been at it for too long, or the workspace is gone.
         """
-        self._folder.mkdir(parents=True, exist_ok=True)
-        self._lock_file.parent.mkdir(parents=True, exist_ok=True)
+        self._workspace.require()
+        self._folder.mkdir(exist_ok=True)
+        self._lock_file.parent.mkdir(exist_ok=True)
         try:
             with FileLock(self._lock_file, timeout=_PATIENCE_SECONDS):
                 yield

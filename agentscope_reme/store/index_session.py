@@ -6,7 +6,7 @@ import json
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Final, TypeVar
 
 from agentscope_reme.errors import Closed, StorageFailed
@@ -19,6 +19,8 @@ from agentscope_reme.store.postings import Segment
 from agentscope_reme.store.stored_vectors import StoredVectors
 
 T = TypeVar("T")
+_UNSEEN: Final = -1
+"""No data version of SQLite: somebody may have committed since the index was last looked at."""
 _WORTH_SEALING: Final = 200
 """Documents counted again at each open that make it worth writing a segment at close."""
 
@@ -59,6 +61,11 @@ class IndexSession:
         """The open connection."""
         return self.database.connection
 
+    def make_folders(self) -> None:
+        """Make the folders an index needs."""
+        with _storage_errors():
+            self.database.generations.make_folders()
+
     def open(self) -> None:
         """Load or create the index; nothing when it is open."""
         with self.lock:
@@ -79,13 +86,21 @@ class IndexSession:
                 return
             try:
                 if self.state.index.tail.live >= _WORTH_SEALING:
-                    self.run(self.seal)
+                    with suppress(StorageFailed):  # the next open counts again
+                        self.run(self.seal)
             finally:
                 self._is_open = False
                 self.database.close()
-                if self.marker is not None:
-                    with self.database.generations.exclusive():
-                        self.marker.clear()
+                self._clear_marker()
+
+    def _clear_marker(self) -> None:
+        if self.marker is None:
+            return
+        try:
+            with self.database.generations.exclusive():
+                self.marker.clear()
+        except StorageFailed:  # the workspace is gone, and its markers with it
+            self.marker.clear()
 
     def run(self, work: Callable[[], T]) -> T:
         """Catch up, then work, under the lock; damage found on the way starts an empty index."""
@@ -213,7 +228,7 @@ class IndexSession:
             self.vectors.forget()
             shadow._is_open = False
             self.database.take_over(database)
-            self._data_version = self.database.data_version()
+            self._data_version = _UNSEEN
             self.incomplete = False
 
     def know_vectors(self) -> None:

@@ -38,6 +38,7 @@ class IndexWriter:
         self._session: Final = session
         self._text: Final = text
         self._generation = ""
+        self._revision = 0
 
     def apply(self, files: Sequence[IndexedFile], gone: Sequence[str]) -> None:
         """Replace these files and forget the paths that are gone, in one transaction."""
@@ -106,7 +107,7 @@ class IndexWriter:
         return True
 
     def _written(self) -> None:
-        self._session.state.revision = latest_revision(self._connection)
+        self._session.state.revision = self._revision  # by now others may have committed more
         self._session.vectors.chunks_changed()
         if len(self._session.state.index.tail) >= LARGEST_TAIL:
             self._session.seal()
@@ -163,3 +164,4 @@ class IndexWriter:
             "INSERT INTO changes (path, op) VALUES (?, ?)",
             [(path, operation) for path in sorted(paths)],
         )
+        self._revision = latest_revision(self._connection)

@@ -24,16 +24,15 @@ from agentscope_reme.store.postings import (
     Part,
     Segment,
     Tail,
-    build_segment,
-    merge_segments,
 )
+from agentscope_reme.store.segment_building import build_segment, merge_segments
+from agentscope_reme.store.top_scores import best_numbers, top_values
 
 LARGEST_TAIL: Final = 2000
 """Documents kept in dictionaries before they become a segment."""
 _INVERTED_AT_ONCE: Final = 4 * LARGEST_TAIL
 _GROWTH: Final = 3
 """A segment is merged into its elder once it has a third of its documents."""
-_FEW_CANDIDATES: Final = 512
 
 
 class InvertedIndex:
@@ -154,11 +153,11 @@ class InvertedIndex:
         if allowed is not None:
             scores *= allowed[owners]
         pool = limit if self.context is None else max(limit, self.context.pool)
-        best = _best(scores, pool, _sample(parts, lists, weights, pool))
+        best = best_numbers(scores, pool, _sample(parts, lists, weights, pool))
         values = scores[best]
         if self.context is not None and len(best):
             values = self.context.rescored(best, scores, owners, self._neighbour_numbers(parts))
-            best, values = _top(best, values, limit)
+            best, values = top_values(best, values, limit)
         slots = self._slot_numbers(parts)[best]
         return list(zip(values.tolist(), owners[best].tolist(), slots.tolist(), strict=True))
 
@@ -261,33 +260,6 @@ def _sample(
 
 def _joined(arrays: Iterable[NDArray[Any]]) -> NDArray[Any]:
     return np.concatenate(list(arrays))
-
-
-def _best(scores: Floats, limit: int, sample: Ints) -> Ints:
-    """Ascending numbers of the `limit` best positive scores, and of all tied with the last."""
-    floor = np.float32(0)
-    if len(sample) >= limit:
-        floor = _nth_best(scores[sample], limit)
-    candidates = np.flatnonzero(scores >= floor if floor > 0 else scores > 0)
-    if len(candidates) <= limit:
-        return candidates
-    values = scores[candidates]
-    return candidates[values >= _nth_best(values, limit)]
-
-
-def _top(numbers: Ints, values: Floats, limit: int) -> tuple[Ints, Floats]:
-    """The `limit` best of these and all tied with the last."""
-    if len(values) <= limit:
-        return numbers, values
-    kept = values >= _nth_best(values, limit)
-    return numbers[kept], values[kept]
-
-
-def _nth_best(values: Floats, n: int) -> np.float32:
-    if len(values) > _FEW_CANDIDATES:
-        # Partitioning the negated values is far quicker when most of them are equal.
-        return np.float32(-np.partition(-values, n - 1)[n - 1])
-    return np.float32(np.sort(values)[-n])
 
 
 def _merge_small(segments: list[Segment]) -> list[Segment]:

@@ -87,6 +87,7 @@ class LocalFileStore(BaseFileStore):
         Raises:
             StorageFailed: the folder cannot be written, or another process blocks it.
         """
+        self._session.make_folders()
         self._session.open()
 
     def close(self) -> None:
@@ -165,11 +166,18 @@ class LocalFileStore(BaseFileStore):
         return self._run(search)
 
     def vector_search(
-        self, vector: Sequence[float], *, limit: int, where: SearchFilter | None = None
+        self,
+        vector: Sequence[float],
+        *,
+        limit: int,
+        where: SearchFilter | None = None,
+        space_id: str | None = None,
     ) -> list[SearchHit]:
-        """Cosine similarity over the stored vectors, best first."""
+        """Cosine similarity over the stored vectors of one space, best first."""
 
         def search() -> list[SearchHit]:
+            if space_id is not None and not self._session.vectors.holds(self._connection, space_id):
+                return []
             allowed = self._allowed(where)
             found = self._session.vectors.search(self._connection, vector, limit, allowed)
             return self._hits(found, limit, "vector")
@@ -253,7 +261,7 @@ class LocalFileStore(BaseFileStore):
         building = copy.copy(self)
         building.on_lost = None
         building._session = IndexSession(database, self._text)
-        building.open()
+        building._session.open()
         return LocalShadow(building, self._session, building._session, database)
 
     def audit(self) -> dict[str, str]:

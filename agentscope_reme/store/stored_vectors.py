@@ -75,6 +75,10 @@ class StoredVectors:
         )
         self.forget()
 
+    def holds(self, connection: sqlite3.Connection, space_id: str) -> bool:
+        """Whether the stored vectors are of this space."""
+        return space_of(connection) == space_id
+
     def search(
         self,
         connection: sqlite3.Connection,

@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Final
 
 from watchfiles import Change
-from watchfiles._rust_notify import RustNotify
+from watchfiles._rust_notify import RustNotify, WatchfilesRustInternalError
 
 from agentscope_reme.settings import Settings
 from agentscope_reme.workspace import INTERNAL_FOLDERS, Workspace
 
 OnPaths = Callable[[set[str]], Awaitable[None]]
+OnTrouble = Callable[[str, BaseException], None]
 
 _log = logging.getLogger(__name__)
 _STEP_MS: Final = 40
@@ -27,6 +28,8 @@ _POLL_MS: Final = 250
 _LOOK_UP_MS: Final = 5000
 """Without events, how often to see whether the watched folder is still the same."""
 _RETRY_SECONDS: Final = 0.5
+_TROUBLE: Final = (OSError, WatchfilesRustInternalError)
+"""What the operating system's limits on watches look like, at the start and later."""
 _TEMPORARY: Final = ("~", ".tmp", ".swp", ".swx", ".part", ".crdownload")
 
 
@@ -37,18 +40,32 @@ class WorkspaceWatcher:
     told as the files in it, one that disappears by its own path. Hidden, internal and temporary
     files are left out. The calls never overlap; what happens during one is gathered for the next.
     A workspace folder that is missing is waited for; when it is back, the call gets an empty set,
-    which means: look at everything.
+    which means: look at everything. Where the system grants no events, as at its limit of watched
+    folders, the watcher polls.
 
     Args:
         workspace: what to watch.
         settings: ``watch_force_polling`` for file systems without events.
         on_paths: awaited in the event loop that `start` was called in.
+        on_trouble: told where watching fails and why; must not raise.
+
+    Attributes:
+        notices: what a person should know, in words.
     """
 
-    def __init__(self, workspace: Workspace, settings: Settings, on_paths: OnPaths) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        settings: Settings,
+        on_paths: OnPaths,
+        on_trouble: OnTrouble | None = None,
+    ) -> None:
+        self.notices: Final[list[str]] = []
         self._root: Final = workspace.root
-        self._polling: Final = settings.watch_force_polling
+        self._polling = settings.watch_force_polling
+        self._late: list[str] = []
         self._on_paths: Final = on_paths
+        self._on_trouble: Final = on_trouble
         self._stop = threading.Event()
         self._ready = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -75,7 +92,12 @@ class WorkspaceWatcher:
         with ThreadPoolExecutor(1, thread_name_prefix="agentscope-reme watcher") as thread:
             try:
                 while not self._stop.is_set():
-                    await self._watch(thread, look_at_everything=missed)
+                    try:
+                        await self._watch(thread, look_at_everything=missed)
+                    except _TROUBLE as error:
+                        if self._fall_back(error):
+                            missed = self._ready.is_set()
+                            continue
                     missed = True
                     self._ready.set()
                     await asyncio.get_running_loop().run_in_executor(
@@ -93,6 +115,7 @@ class WorkspaceWatcher:
             notify = await loop.run_in_executor(thread, self._subscribe)
         except FileNotFoundError:
             return
+        self.notices[:] = self._late
         with notify:
             self._ready.set()
             if look_at_everything:
@@ -110,6 +133,19 @@ class WorkspaceWatcher:
                     await self._tell(paths)
                 if (Change.deleted, str(self._root)) in seen:
                     return  # a new folder in its place may have got the same inode number
+
+    def _fall_back(self, error: BaseException) -> bool:
+        """Poll from now on; false when that is what just failed."""
+        if self._on_trouble is not None:
+            self._on_trouble("watcher", error)
+        else:
+            _log.warning("watching %s failed: %s", self._root, error)
+        if self._polling:
+            self.notices[:] = [f"Changes by others are not noticed: {error}. It is tried again."]
+            return False
+        self._polling = True
+        self._late = [f"Changes by others are noticed late, by polling: {error}."]
+        return True
 
     def _subscribe(self) -> RustNotify:
         return RustNotify([str(self._root)], False, self._polling, _POLL_MS, True, True)

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from agentscope_reme.errors import BadInput, Conflict, NotFound, ReMeError, StorageFailed
+from agentscope_reme.errors import BadInput, BadPath, Conflict, NotFound, ReMeError, StorageFailed
 from agentscope_reme.files.changes import Expected
 from agentscope_reme.files.documents import MarkdownDocument
 from agentscope_reme.files.session_names import DIALOG_FOLDER, session_file
@@ -138,11 +138,14 @@ def _put(access: Access, day: str, stem: str, session: str, data: bytes) -> tupl
         expected = _free_or_own(access, path, session)
         if isinstance(expected, bool):
             continue
-        access.new_place(path)
         try:
+            access.new_place(path)
             return path, access.view.write(path, data, expected=expected)
         except Conflict:
             continue
+        except BadPath:  # another session took the place between the two looks
+            if _free_or_own(access, path, session) is not False:
+                raise
     raise BadInput(stem, f"{_MOST_SUFFIXES} cards have this name", "Choose another name.")
 
 

@@ -286,7 +286,7 @@ async def test_a_tool_answer_is_capped() -> None:
 
     text = found.content[0]["text"]
     assert len(text.encode()) <= 1024
-    assert "cut here" in text
+    assert "Cut at 1024 bytes" in text
 
 
 @pytest.mark.parametrize("call", ["search", "record"])

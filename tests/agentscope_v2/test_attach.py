@@ -37,6 +37,22 @@ async def test_attaching_twice_records_and_recalls_once(memory: InMemoryService)
     assert script_of(agent).requests[0].text.count("tea: green") == 1
 
 
+@pytest.mark.parametrize("first_off", [0, 1], ids=["oldest first", "newest first"])
+async def test_detaching_leaves_what_another_call_attached(
+    memory: InMemoryService, first_off: int
+) -> None:
+    agent = make_agent(["One.", "Two.", "Three."])
+    handles = [attach_v2(memory, agent, recall="both") for _ in range(2)]
+    await agent.reply(user("first"))
+    handles[first_off].detach()
+    await agent.reply(user("second"))
+    assert memory.calls["record"] == 2
+    assert script_of(agent).requests[1].tool_names == ["memory_search", "remember"]
+    handles[1 - first_off].detach()
+    await agent.reply(user("third"))
+    assert memory.calls["record"] == 2
+
+
 @pytest.mark.parametrize(
     ("recall", "seen", "tools"),
     [(True, True, 0), (False, False, 0), ("off", False, 0), ("agent", False, 2), ("both", True, 2)],

@@ -173,7 +173,7 @@ async def test_a_memory_that_cannot_start_is_reported(memory: InMemoryService) -
     memory.failing = {"start": OSError("read-only")}
     agent = make_agent(["One."], middlewares=[ReMeMemoryMiddleware(memory)])
     assert (await agent.reply(user("first"))).get_text_content() == "One."
-    assert {where for where, _ in memory.failures} == {"middleware.start", "middleware.record"}
+    assert {where for where, _ in memory.failures} == {"middleware.recall", "middleware.record"}
 
 
 async def test_recording_can_be_switched_off(memory: InMemoryService) -> None:

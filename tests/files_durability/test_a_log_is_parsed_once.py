@@ -43,6 +43,7 @@ class CountingDisk(Disk):
 
 def logs_of(root: Path, disk: Disk | None = None) -> SessionLogs:
     workspace = Workspace(root)
+    workspace.create()
     return SessionLogs(
         workspace,
         disk=disk or Disk(fsync=False),
@@ -112,6 +113,7 @@ def test_the_states_kept_are_bounded(tmp_path: Path) -> None:
     disk = Disk(fsync=False)
     states = LogStates(disk, kept_messages=10)
     workspace = Workspace(tmp_path)
+    workspace.create()
     locks = WorkspaceLocks(workspace)
     for name in "abcabc":
         log = SessionLog(workspace, name, disk=disk, locks=locks, clock=FakeClock(), states=states)
@@ -157,13 +159,14 @@ def test_any_history_is_known_as_if_it_were_read_now(steps: list[tuple[str, int,
             for log in (one, other):
                 assert log.read() == fresh(root).read()
                 assert log.pending() == fresh(root).pending()
+                assert log.is_waiting() == bool(log.pending())
                 assert log.distilled() == fresh(root).distilled()
 
 
 @pytest.mark.parametrize("content", [b"", b"\n\n"])
 def test_an_empty_log_says_nothing(tmp_path: Path, content: bytes) -> None:
     place = tmp_path / "session/dialog/s.jsonl"
-    place.parent.mkdir(parents=True)
+    place.parent.mkdir(parents=True, exist_ok=True)
     place.write_bytes(content)
     log = fresh(tmp_path)
     assert log.pending() == []

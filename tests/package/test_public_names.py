@@ -13,9 +13,7 @@ LINE_ONE = {"ReMeLongTermMemory", "ReMeMemory", "ReMeToolkit"}
 LINE_TWO = {"ReMeMemoryMiddleware"}
 
 
-def names_of_this_line() -> list[str]:
-    foreign = LINE_TWO if installed_line() == 1 else LINE_ONE
-    return [name for name in agentscope_reme.__all__ if name not in foreign]
+FOREIGN = {1: LINE_TWO, 2: LINE_ONE, None: LINE_ONE | LINE_TWO}[installed_line()]
 
 
 def test_all_is_sorted_and_without_duplicates() -> None:
@@ -23,24 +21,28 @@ def test_all_is_sorted_and_without_duplicates() -> None:
 
 
 def test_all_is_exactly_what_the_package_can_resolve() -> None:
-    assert set(agentscope_reme.__all__) == set(agentscope_reme._HOME)
+    assert set(agentscope_reme.__all__) == set(agentscope_reme._HOME) - FOREIGN
     public = {name for name in dir(agentscope_reme) if not name.startswith("_")}
     modules = {name for name in public if f"agentscope_reme.{name}" in sys.modules}
-    helpers = {"Any", "TYPE_CHECKING", "annotations", "import_module"}
+    helpers = {"Any", "TYPE_CHECKING", "annotations", "import_module", "installed_line"}
     assert public - modules - helpers == set(agentscope_reme.__all__)
 
 
-@pytest.mark.parametrize("name", names_of_this_line())
+@pytest.mark.parametrize("name", agentscope_reme.__all__)
 def test_every_name_of_this_line_resolves_to_an_object_of_that_name(name: str) -> None:
     assert getattr(agentscope_reme, name).__name__ == name
 
 
-@pytest.mark.parametrize("name", sorted(LINE_ONE | LINE_TWO))
+@pytest.mark.parametrize("name", sorted(FOREIGN))
 def test_a_name_of_the_other_line_says_which_class_to_use(name: str) -> None:
-    if name in names_of_this_line():
-        pytest.skip("this name belongs to the installed line")
     with pytest.raises(ImportError, match=r"use ReMeMemory"):
         getattr(agentscope_reme, name)
+
+
+def test_a_star_import_takes_every_name_of_this_line() -> None:
+    names: dict[str, object] = {}
+    exec("from agentscope_reme import *", names)
+    assert set(agentscope_reme.__all__) <= set(names)
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

@@ -96,8 +96,15 @@ class ReferenceStore(BaseFileStore):
         return self._hits(scored, limit, "keyword")
 
     def vector_search(
-        self, vector: Sequence[float], *, limit: int, where: SearchFilter | None = None
+        self,
+        vector: Sequence[float],
+        *,
+        limit: int,
+        where: SearchFilter | None = None,
+        space_id: str | None = None,
     ) -> list[SearchHit]:
+        if space_id is not None and space_id != self._space:
+            return []
         width = len(next(iter(self._vectors.values()), vector))
         if len(vector) != width:
             raise BadInput(len(vector), "other width", "Use one model.")

@@ -60,6 +60,9 @@ class Side:
                 return
             self.logs.forget(PATH)
             found = self.logs.follow(PATH, place)
+        if found is None:  # no plain UTF-8 any more
+            mtime_ns = place.stat().st_mtime_ns
+            found = FileIndexer(SETTINGS).index(PATH, place.read_bytes(), mtime_ns=mtime_ns)
         assert isinstance(found, IndexedFile)
         self.store.apply([found])
 

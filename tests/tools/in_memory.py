@@ -74,7 +74,12 @@ class InMemoryStore(BaseFileStore):
         ]
 
     def vector_search(
-        self, vector: Sequence[float], *, limit: int, where: SearchFilter | None = None
+        self,
+        vector: Sequence[float],
+        *,
+        limit: int,
+        where: SearchFilter | None = None,
+        space_id: str | None = None,
     ) -> list[SearchHit]:
         return []
 

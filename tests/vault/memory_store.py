@@ -62,7 +62,12 @@ class MemoryStore(BaseFileStore):
         return [_hit(chunk) for chunk in chunks if query in chunk.text][:limit]
 
     def vector_search(
-        self, vector: Sequence[float], *, limit: int, where: SearchFilter | None = None
+        self,
+        vector: Sequence[float],
+        *,
+        limit: int,
+        where: SearchFilter | None = None,
+        space_id: str | None = None,
     ) -> list[SearchHit]:
         return []
 

@@ -170,3 +170,15 @@ def test_vectors_rank_by_angle_and_obey_filters(filled: BaseFileStore) -> None:
     assert len(filled.vector_search([2.0, 0.0], limit=1)) == 1
     with pytest.raises(BadInput):
         filled.vector_search([1.0, 2.0, 3.0], limit=1)
+
+
+def test_vectors_of_another_model_are_no_answer(filled: BaseFileStore) -> None:
+    """Two models of one width measure different things."""
+    keys = [key for key, _ in filled.missing_vectors("m", 10)]
+    filled.put_vectors("m", {key: [1.0, 0.0] for key in keys})
+    assert filled.vector_search([1.0, 0.0], limit=5, space_id="m")
+    assert filled.vector_search([1.0, 0.0], limit=5, space_id="n") == []
+    assert filled.vector_search([1.0, 0.0, 0.0], limit=5, space_id="n") == []
+    filled.put_vectors("n", {keys[0]: [0.0, 1.0]})
+    assert filled.vector_search([1.0, 0.0], limit=5, space_id="m") == []
+    assert len(filled.vector_search([1.0, 0.0], limit=5, space_id="n")) >= 1
