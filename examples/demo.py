@@ -2,8 +2,9 @@
 
     python examples/demo.py [--conversation file.json] [--workspace folder]
 
-Phase 1 hands the earlier sessions of a conversation to the memory and replays the last one through
-a real agent. Phase 2 is another process: it opens the same workspace and asks questions.
+Phase 1 hands the sessions of a conversation to the memory as they are; the last session of the
+bundled conversation is talked through live with a real agent instead. Phase 2 is another process:
+it opens the same workspace with a new agent and asks questions.
 """
 
 from __future__ import annotations
@@ -41,20 +42,23 @@ def main(arguments: list[str] | None = None) -> int:
     workspace = options.workspace or Path(tempfile.mkdtemp(prefix="reme-demo-"))
     if options.recall:
         return 0 if asyncio.run(recall(workspace, questions_for(conversation))) else 1
-    asyncio.run(remember(workspace, conversation))
+    bundled = options.conversation.resolve() == BUNDLED
+    asyncio.run(remember(workspace, conversation, live=bundled))
     return _in_a_new_process(options.conversation, workspace)
 
 
-async def remember(workspace: Path, conversation: Conversation) -> None:
-    """Phase 1: the earlier sessions as they are, the last one live through an agent."""
+async def remember(workspace: Path, conversation: Conversation, *, live: bool) -> None:
+    """Phase 1: every session as it is; with `live` the last one is talked through an agent."""
     chosen = demo_model()
     print(f"Model: {chosen.label}")
     print(f"Workspace: {workspace}\n")
-    *earlier, last = conversation.sessions
+    sessions = list(conversation.sessions)
+    spoken = [sessions.pop()] if live else []
     async with ReMe(workspace, chat_model=chosen.model, formatter=chosen.formatter) as reme:
-        for session in earlier:
+        for session in sessions:
             await _import(reme, session)
-        await _replay(reme, chosen, last)
+        for session in spoken:
+            await _replay(reme, chosen, session)
     print("\nClosed. Everything it knows is in files now.\n", flush=True)
 
 
@@ -76,16 +80,7 @@ async def _replay(reme: ReMe, chosen: DemoModel, session: Session) -> None:
     await companion.leave()
     await reme.drain()  # the card is written in the background; only the demo waits for it
     left = await reme.auto_memory(session_id=session.session_id)
-    outcome = left.path or await _card_of_today(reme, session.session_id) or left.answer
-    print(f"{session.session_id}: {len(session.messages)} messages -> {outcome}")
-
-
-async def _card_of_today(reme: ReMe, session_id: str) -> str | None:
-    for entry in (await reme.daily_list()).entries:
-        card = await reme.frontmatter_read(entry.path)
-        if card.frontmatter.get("session_id") == session_id:
-            return entry.path
-    return None
+    print(f"{session.session_id}: {left.path or left.answer}")
 
 
 def _in_a_new_process(conversation: Path, workspace: Path) -> int:

@@ -10,7 +10,7 @@ from agentscope_reme.agentscope_v1.marks import HINT, conversation
 from agentscope_reme.agentscope_v1.memory import ReMeMemory
 from agentscope_reme.hooks.hook import Hook
 from agentscope_reme.ports import MemoryService
-from agentscope_reme.runtime.starting import started
+from agentscope_reme.runtime.starting import is_open, started
 
 if TYPE_CHECKING:
     from agentscope.agent import ReActAgent
@@ -39,6 +39,8 @@ class AutoMemoryHook(Hook):
     async def __call__(self, agent: ReActAgent, kwargs: dict[str, Any], output: Any = None) -> None:
         """Run as a ``post_reply`` or ``pre_reply`` hook; the reply is never changed."""
         with reporting(self._reme, "hook.auto_memory"):
+            if output is None and not await is_open(self._reme):
+                return  # before a reply nothing waits; the call after it saves this too
             await self.save(agent)
 
     async def save(self, agent: ReActAgent) -> int:

@@ -49,11 +49,7 @@ async def started(reme: MemoryService) -> None:
     """
     start = _start_of(reme)
     age = asyncio.get_running_loop().time() - start.since
-    start.waiting += 1
-    try:
-        await asyncio.wait({start.task}, timeout=max(START_PATIENCE_SECONDS - age, 0.0))
-    finally:
-        start.waiting -= 1
+    await _wait(start, max(START_PATIENCE_SECONDS - age, 0.0))
     if not start.task.done() or start.task.cancelled():
         raise StorageFailed(
             "start",
@@ -61,6 +57,28 @@ async def started(reme: MemoryService) -> None:
             "It goes on opening; look at its disk when this lasts.",
         )
     await start.task
+
+
+async def is_open(reme: MemoryService) -> bool:
+    """Whether the memory is open already; when not, its start has begun.
+
+    Raises:
+        ReMeError: the start failed at once.
+    """
+    start = _start_of(reme)
+    await _wait(start, 0.0)
+    if start.task.done() and not start.task.cancelled():
+        await start.task
+        return True
+    return False
+
+
+async def _wait(start: _Start, seconds: float) -> None:
+    start.waiting += 1
+    try:
+        await asyncio.wait({start.task}, timeout=seconds)
+    finally:
+        start.waiting -= 1
 
 
 def _start_of(reme: MemoryService) -> _Start:
