@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.loopback.fixtures import provider
+from tests.loopback.fixtures import dashscope_address, provider
 
-__all__ = ["provider"]
+__all__ = ["dashscope_address", "provider"]

@@ -64,12 +64,7 @@ def qwen_vl(provider: LoopbackProvider, stream: bool) -> ChatModelBase:
     )
 
 
-@pytest.fixture(autouse=True)
-def _restore_the_global_address(monkeypatch: pytest.MonkeyPatch) -> None:
-    # DashScope keeps its address in a variable of the process, which the model class overwrites.
-    monkeypatch.setattr(dashscope, "base_http_api_url", dashscope.base_http_api_url)
-
-
+pytestmark = pytest.mark.usefixtures("dashscope_address")
 every_model = pytest.mark.parametrize("make", [openai, qwen, qwen_vl])
 streaming = pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
 
@@ -126,6 +121,7 @@ async def test_an_image_arrives_whole(provider: LoopbackProvider, make: Make) ->
     assert provider.chats[0].images == [f"data:image/png;base64,{PIXEL}"]
 
 
+@pytest.mark.filterwarnings("ignore:'required' is not supported by DashScope")
 @every_model
 @streaming
 async def test_an_agent_with_tools_and_a_typed_answer(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import http.client
 import json
 import math
 import struct
@@ -106,7 +107,7 @@ def test_leaving_ends_held_answers_and_every_thread() -> None:
 def _ask_and_ignore(provider: LoopbackProvider) -> None:
     try:
         post(provider.openai_url + "/chat/completions", chat_body())
-    except OSError:
+    except (OSError, http.client.HTTPException):  # cut off before or inside the answer
         return
 
 
