@@ -59,8 +59,7 @@ async def test_wrong_arguments_are_told_to_the_agent(agent_port: Make) -> None:
     await agent_port(model).run("Keep.", [said("tea")], notebook.tools)
 
     assert notebook.facts == []
-    assert "remember was not run" in model.requests[1].text
-    assert "text: Field required" in model.requests[1].text
+    assert "required" in model.requests[1].text.partition("words")[2]
 
 
 @streaming

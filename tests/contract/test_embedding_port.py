@@ -53,5 +53,5 @@ async def test_everything_else_is_a_failed_model(
 async def test_a_model_of_texts_refuses_images(
     embedding_port: Make, embedding_model: MakeModel
 ) -> None:
-    with pytest.raises(ModelFailed, match="image/png|embeds text only"):
+    with pytest.raises(ModelFailed, match=r"image/png|embeds text only"):
         await embedding_port(embedding_model(lambda _: [[1.0, 1.0]])).embed([IMAGE])

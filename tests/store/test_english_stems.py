@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from snowballstemmer import stemmer
 
 from agentscope_reme.store.english_stem import english_stem
+
+REFERENCE = stemmer("english")
 
 STEMS = """
     cats cat | caresses caress | ties tie | cries cri | gas gas | this this | gaps gap
@@ -44,3 +47,14 @@ def test_a_stem_begins_like_its_word_and_is_not_longer(word: str) -> None:
     stem = english_stem(word)
     assert 0 < len(stem) <= len(word)
     assert stem[0] == word[0]
+
+
+@given(
+    st.text(alphabet="abcdefghijklmnopqrstuvwxyz", min_size=1, max_size=14),
+    st.sampled_from(
+        ["", "s", "ies", "ing", "edly", "ational", "fulness", "ization", "ement", "ably", "y"]
+    ),
+)
+def test_it_stems_as_the_reference_implementation_does(start: str, ending: str) -> None:
+    word = start + ending
+    assert english_stem(word) == REFERENCE.stemWord(word)
