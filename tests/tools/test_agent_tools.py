@@ -115,6 +115,16 @@ async def test_wrong_arguments_are_explained_in_words(hands: Hands) -> None:
     assert not (await hands.call("frontmatter_update", path="x.md", metadata="a=1")).success
 
 
+async def test_half_characters_of_a_model_do_not_come_back(hands: Hands) -> None:
+    half = "a\ud800b"
+    for output in (
+        await hands.call("write", path="digest/x.md", content="x", metadata={half: 1}),
+        await hands.call("frontmatter_delete", path="digest/x.md", keys=[half]),
+        await hands.call("read", path=half),
+    ):
+        output.text.encode("utf-8")
+
+
 async def test_what_an_operation_refuses_is_told_word_for_word(desk: Desk, hands: Hands) -> None:
     desk.put("session/dialog/a.jsonl", "{}\n")
     output = await hands.call("delete", path="session/dialog/a.jsonl")
