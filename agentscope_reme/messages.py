@@ -30,18 +30,22 @@ _HALF_CHARACTER = re.compile(r"[\ud800-\udfff]")
 _LONGEST_KIND = 40
 
 
-def _whole_characters(value: object) -> object:
-    """A text with its surrogate pairs joined and every lone half replaced by U+FFFD.
+def whole_characters(text: str) -> str:
+    """The text with its surrogate pairs joined and every lone half replaced by U+FFFD.
 
     A half character (from a cut stream or a careless JSON writer) cannot be written as UTF-8; one
     of them must not cost the turn it stands in.
     """
-    if not isinstance(value, str) or value.isascii() or not _HALF_CHARACTER.search(value):
-        return value
-    return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    if text.isascii() or not _HALF_CHARACTER.search(text):
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-_Words = Annotated[str, BeforeValidator(_whole_characters)]
+def _whole(value: object) -> object:
+    return whole_characters(value) if isinstance(value, str) else value
+
+
+_Words = Annotated[str, BeforeValidator(_whole)]
 
 
 class _Neutral(BaseModel):

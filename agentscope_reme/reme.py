@@ -18,7 +18,7 @@ from agentscope_reme.facade.models import agent_port_of, chat_port_of, embedding
 from agentscope_reme.prompts import LANGUAGES
 from agentscope_reme.results import AutoMemoryResult, RecordResult
 from agentscope_reme.settings import Settings
-from agentscope_reme.steps import AutoMemoryStep, RecordStep
+from agentscope_reme.steps import AutoMemoryStep, ClaudeCodeMemoryStep, RecordStep
 from agentscope_reme.workspace import Workspace
 
 
@@ -76,6 +76,7 @@ class ReMe(AgentCalls, FileCalls, JournalCalls):
         self._compactor = Compactor(chat, language)
         self._record_step = RecordStep()
         self._auto_memory_step = AutoMemoryStep()
+        self._claude_code_step = ClaudeCodeMemoryStep()
 
     @property
     def settings(self) -> Settings:
@@ -140,6 +141,41 @@ class ReMe(AgentCalls, FileCalls, JournalCalls):
         await self._ready()
         result = await self._auto_memory_step(
             self._engine.application, messages=known, session_id=session_id, date=date, hint=hint
+        )
+        self._engine.embed_soon()
+        return result
+
+    async def auto_memory_cc(
+        self,
+        *,
+        session_id: str,
+        hint: str = "",
+        projects_dir: str | os.PathLike[str] | None = None,
+    ) -> AutoMemoryResult:
+        """Take over what is new in a Claude Code session and distil it into a card for each day.
+
+        The rows of the transcript are archived in ``session/claude_code/``, what was said in them
+        is logged as the session ``claude_code/<session_id>``, both before a model is asked. What
+        no model has read yet is pending there: the next call catches up, and so does
+        `auto_memory()`. A call without news costs no model call.
+
+        Args:
+            session_id: as Claude Code names the session.
+            hint: what to pay attention to, for the model.
+            projects_dir: where Claude Code keeps its transcripts; by default
+                ``$CLAUDE_CONFIG_DIR/projects``, or ``~/.claude/projects``.
+
+        Returns:
+            As `auto_memory`; ``session_path`` is the archived transcript.
+
+        Raises:
+            BadInput: the session id is not the name of a transcript.
+            NotFound: there is no transcript, and none was archived before.
+            StorageFailed: the archive or the log could not be written.
+        """
+        await self._ready()
+        result = await self._claude_code_step(
+            self._engine.application, session_id=session_id, hint=hint, projects_dir=projects_dir
         )
         self._engine.embed_soon()
         return result

@@ -2,18 +2,57 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from agentscope_reme.errors import BadInput
+
+DOTTED_KEYS: Final[Mapping[str, str]] = {
+    "components.agent_wrapper.default.context_config.max_image_num": "max_image_num",
+}
+"""Settings that configuration files know by a longer name."""
 
 
 class Settings(BaseModel):
     """Limits, budgets and defaults of one workspace. Unknown names are refused.
 
-    Each field says its unit; a changed value takes effect at the next start.
+    Each field says its unit; a changed value takes effect at the next start. The dotted names of
+    `DOTTED_KEYS` are understood as well: see `from_dotted`.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short_names(cls, values: Any) -> Any:
+        if not isinstance(values, Mapping):
+            return values
+        return {DOTTED_KEYS.get(str(key), key): value for key, value in values.items()}
+
+    @classmethod
+    def from_dotted(cls, values: Mapping[str, Any]) -> Settings:
+        """Settings out of dotted keys, as command lines and configuration files spell them.
+
+        Args:
+            values: names of fields or keys of `DOTTED_KEYS`; values may be text (``"20"``).
+
+        Raises:
+            BadInput: a name is unknown, given twice, or its value does not fit.
+        """
+        names = [DOTTED_KEYS.get(key, key) for key in values]
+        if twice := next((name for name in names if names.count(name) > 1), None):
+            raise BadInput(twice, "this setting is given twice", "Use one of its names.")
+        try:
+            return cls.model_validate(dict(values))
+        except ValidationError as error:
+            fault = error.errors(include_url=False)[0]
+            name = ".".join(map(str, fault["loc"]))
+            raise BadInput(
+                name or dict(values), f"no such setting, or it does not fit: {fault['msg']}",
+                f"Use a field of `Settings`, or one of {', '.join(DOTTED_KEYS)}.",
+            ) from error
 
     chunk_byte_size: int = Field(default=600, ge=100)
     """Largest chunk the store indexes, in UTF-8 bytes."""

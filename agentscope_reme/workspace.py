@@ -1,7 +1,9 @@
 """Where things live in a workspace, and which paths are safe.
 
 Every path that enters the library passes `Workspace.normalise`; every path that reaches the disk
-passes `Workspace.locate`, which also refuses symlinks that lead out.
+passes `Workspace.locate`, which also refuses symlinks that lead out, to hidden files or into the
+library's own folders. Other symlinks can be named: what is read, changed and indexed is the file
+under its real path. Whoever looks around (lists, scans, the watcher) passes symlinks over.
 """
 
 from __future__ import annotations
@@ -132,17 +134,35 @@ class Workspace:
         """The absolute place of a path, existing or not.
 
         Raises:
-            BadPath: see `normalise`; or a symlink on the way leads out of the workspace.
+            BadPath: see `normalise`; or a symlink on the way leads where no path may.
         """
         return self.locate_normalised(self.normalise(path))
 
     def locate_normalised(self, path: str) -> Path:
         """`locate` for a path that `normalise` already returned, or an internal one."""
-        place = self.root / path
-        real = Path(os.path.realpath(place))
-        if real != self.root and self.root not in real.parents:
+        self.real(path)
+        return self.root / path
+
+    def real(self, path: str) -> str:
+        """The path a file is known by: a normalised one with every symlink on it followed.
+
+        Raises:
+            BadPath: a symlink leads out of the workspace, to a hidden file or into a folder the
+                library keeps for itself.
+        """
+        place = os.path.realpath(self.root / path)
+        if place == os.path.join(self.root, path):
+            return path
+        found = self.relative(Path(place))
+        if found is None:
             raise BadPath(path, "a symlink on this path leaves the workspace", _WAY_OUT)
-        return place
+        if path.split("/", 1)[0] in INTERNAL_FOLDERS:
+            return found
+        try:
+            return self.normalise(found)
+        except BadPath as error:
+            reason = f"a symlink on this path leads to {found!r}, where no path may lead"
+            raise BadPath(path, reason, _WAY_OUT) from error
 
     def relative(self, place: Path) -> str | None:
         """The workspace-relative spelling of an absolute path; ``None`` when it is outside."""

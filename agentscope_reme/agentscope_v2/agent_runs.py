@@ -65,14 +65,16 @@ class AgentRunner:
             run = _Run(self._model, self._name, instructions, messages, tools, output, max_iters)
         except Exception as error:  # AgentScope refuses a message or a tool
             raise model_failed(self._model, error) from error
+        cancelled = _cancellations()
         try:
-            async with asyncio.timeout(deadline) as timer:
-                result = await run.finish()
+            async with asyncio.timeout(deadline):
+                try:
+                    return await run.finish()
+                finally:  # AgentScope may answer a cancelled run as if it had ended, or failed
+                    if _cancellations() > cancelled:
+                        raise asyncio.CancelledError
         except TimeoutError as error:
             raise self._too_late(deadline) from error
-        if timer.expired():  # AgentScope may answer a cancelled run as if it had ended
-            raise self._too_late(deadline)
-        return result
 
     def _too_late(self, deadline: float | None) -> ModelFailed:
         return ModelFailed(
@@ -80,6 +82,12 @@ class AgentRunner:
             f"the agent run was not done after {deadline} seconds",
             "Allow more time, or give it less to do; the work stays pending.",
         )
+
+
+def _cancellations() -> int:
+    """How often the running task was cancelled so far; a swallowed cancellation counts."""
+    task = asyncio.current_task()
+    return task.cancelling() if task is not None else 0
 
 
 class _OutOfCallsError(Exception):
@@ -94,6 +102,7 @@ class _Meter(MiddlewareBase):
 
     def __init__(self, most_calls: int) -> None:
         self._most_calls = most_calls
+        self._cancelled = _cancellations()
         self.calls = 0
         self.usage = Usage()
         self.exceeded = False
@@ -101,6 +110,8 @@ class _Meter(MiddlewareBase):
     async def on_model_call(
         self, agent: Any, input_kwargs: dict[str, Any], next_handler: Callable[..., Any]
     ) -> Any:
+        if _cancellations() > self._cancelled:
+            raise asyncio.CancelledError  # early releases take it for the failure of a tool
         if self.calls >= self._most_calls:
             raise _OutOfCallsError
         self.calls += 1

@@ -17,6 +17,7 @@ from agentscope_reme.files.session_lines import (
     has_time,
     identity_key,
     message_line,
+    says_no_more,
 )
 from agentscope_reme.messages import Message
 
@@ -95,7 +96,7 @@ class Batch:
         said = content_key(fields)
         self._ids.append(message_id)
         before = self._said.get(message_id) or self._said_before(message_id)
-        if before == said:
+        if before is not None and says_no_more(before, said):
             return
         if before is not None:
             self._superseded += 1

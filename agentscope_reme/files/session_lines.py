@@ -22,6 +22,7 @@ _COMPARED: Final = ("role", "name", "blocks")
 """What makes a message with a known id an edited one; its time alone does not."""
 
 _KEY_BYTES: Final = 16
+_PLACES: Final = (b"\0", b"\1")
 _sorting: Final = json.JSONEncoder(sort_keys=True, ensure_ascii=False)
 
 
@@ -43,6 +44,7 @@ class Distilled:
         fingerprint: what the request asked, hashed, so that a repeat is recognised.
         at: when, as ISO 8601 text.
         line: the line on which `through` stood, when that was known.
+        result: what the request was answered, so that a repeat gets the same.
     """
 
     through: str
@@ -51,11 +53,12 @@ class Distilled:
     fingerprint: str | None = None
     at: str = ""
     line: int | None = None
+    result: Mapping[str, Any] | None = None
 
     def dump(self) -> bytes:
         """The control line, without its newline."""
         row: dict[str, Any] = {"type": "distilled", "through": self.through, "card": self.card}
-        for key in ("request_id", "fingerprint", "at", "line"):
+        for key in ("request_id", "fingerprint", "at", "line", "result"):
             if getattr(self, key):
                 row[key] = getattr(self, key)
         return _dumped(row)
@@ -104,7 +107,7 @@ def parse_line(number: int, raw: bytes) -> Line:
         case "session" if isinstance(fields.get("session_id"), str):
             return Header(fields["session_id"])
         case "distilled" if isinstance(fields.get("through"), str):
-            known = ("through", "card", "request_id", "fingerprint", "at", "line")
+            known = ("through", "card", "request_id", "fingerprint", "at", "line", "result")
             return Distilled(**{key: fields[key] for key in known if key in fields})
         case str():
             return None
@@ -134,16 +137,43 @@ def message_line(message: Message, *, supersedes: bool = False) -> bytes:
 
 
 def content_key(fields: Mapping[str, Any]) -> bytes:
-    """Equal for two lines that say the same; for comparing a message with its earlier version."""
-    said = _sorted_json([fields.get(key) for key in _COMPARED])
-    return hashlib.blake2b(said, digest_size=_KEY_BYTES).digest()
+    """Equal for two lines that say the same; for comparing a message with its earlier version.
+
+    Where attachments were saved does not count as said; the last byte tells whether that is known.
+    """
+    blocks, saved = _without_places(fields.get("blocks"))
+    said = _sorted_json([blocks if key == "blocks" else fields.get(key) for key in _COMPARED])
+    return hashlib.blake2b(said, digest_size=_KEY_BYTES).digest() + _PLACES[saved]
+
+
+def says_no_more(before: bytes, now: bytes) -> bool:
+    """Whether a line with the content key `now` adds nothing to the one with the key `before`.
+
+    The same words add something when they come with the places of attachments for the first time.
+    """
+    return before[:-1] == now[:-1] and before[-1:] >= now[-1:]
 
 
 def identity_key(fields: Mapping[str, Any]) -> str:
     """What identifies a message without an id: role, time and content, hashed."""
     moment = fields.get("created_at") or fields.get("created_at_text")
-    said = _sorted_json([fields.get("role"), moment, fields.get("blocks")])
-    return hashlib.sha256(said).hexdigest()
+    blocks, _ = _without_places(fields.get("blocks"))
+    return hashlib.sha256(_sorted_json([fields.get("role"), moment, blocks])).hexdigest()
+
+
+def _without_places(blocks: Any) -> tuple[Any, bool]:
+    """The blocks without the paths of saved attachments, and whether there were any."""
+    if not isinstance(blocks, list):
+        return blocks, False
+    bare = [
+        {key: value for key, value in block.items() if key != "path"} if _is_saved(block) else block
+        for block in blocks
+    ]
+    return bare, any(map(_is_saved, blocks))
+
+
+def _is_saved(block: Any) -> bool:
+    return isinstance(block, dict) and block.get("type") == "data" and "path" in block
 
 
 def _sorted_json(value: Any) -> bytes:

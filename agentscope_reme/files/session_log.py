@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 from agentscope_reme.clock import Clock
 from agentscope_reme.errors import NotFound
@@ -137,6 +137,13 @@ class SessionLog(_SessionFile):
         """
         return self._append(messages)
 
+    def ids_of(self, messages: Sequence[Message]) -> tuple[str, ...]:
+        """The ids under which `append` would log these messages; nothing is written."""
+        with self._state() as state:
+            batch = Batch(state.current(), self.session_id, self._form)
+            batch.add_all(messages)
+            return batch.outcome().ids
+
     def read(self) -> SessionContents:
         """Everything the log says; empty when there is none."""
         with self._state() as state:
@@ -146,6 +153,11 @@ class SessionLog(_SessionFile):
             distilled = tuple(known.distilled)
         messages = self._in_event_order(newest)
         return SessionContents(messages, distilled, tuple(sorted(unreadable)))
+
+    def known_ids(self) -> frozenset[str]:
+        """The ids of all messages the log holds."""
+        with self._state() as state:
+            return frozenset(state.current().rows)
 
     def distilled(self) -> tuple[Distilled, ...]:
         """The cursors, oldest first."""
@@ -162,6 +174,11 @@ class SessionLog(_SessionFile):
         self._shown_on = {logged.id: logged.line for logged in waiting}
         return waiting
 
+    def answered(self, request_id: str) -> Distilled | None:
+        """The cursor that a request of this name left behind; the latest one."""
+        found = (cursor for cursor in self.distilled()[::-1] if cursor.request_id == request_id)
+        return next(found, None)
+
     def is_waiting(self) -> bool:
         """Whether `pending` holds anything; only as much is read as it takes to tell."""
         with self._state() as state:
@@ -174,6 +191,7 @@ class SessionLog(_SessionFile):
         card: str | None,
         request_id: str | None = None,
         fingerprint: str | None = None,
+        result: Mapping[str, Any] | None = None,
     ) -> Extension | None:
         """Note durably that everything up to and including `through` was distilled.
 
@@ -182,6 +200,7 @@ class SessionLog(_SessionFile):
             card: where it went; ``None`` when nothing was worth a card.
             request_id: the caller's name for the request.
             fingerprint: a hash of what the request asked.
+            result: what the request was answered, for `answered`.
 
         Returns:
             The file around the write; ``None`` when not by us alone.
@@ -195,8 +214,29 @@ class SessionLog(_SessionFile):
                 raise NotFound(through, f"no such message in {self.path}", "Pass a logged id.")
             at = self._clock.now().isoformat(timespec="seconds")
             line = self._shown_on.get(through)
-            cursor = Distilled(through, card, request_id, fingerprint, at, line)
+            cursor = Distilled(through, card, request_id, fingerprint, at, line, result)
             return state.append([KnownLine(cursor.dump())])
+
+    def mark_answered(
+        self, request_id: str, *, fingerprint: str, result: Mapping[str, Any]
+    ) -> Extension | None:
+        """Note durably what a request was answered that had nothing to distil.
+
+        The last cursor is repeated with the request on it, so no turn is passed by it. A log
+        without a cursor keeps no answers.
+
+        Raises:
+            StorageFailed: the log is as it was.
+        """
+        with self._locks.session(self.session_id), self._state() as state:
+            cursors = state.current().distilled
+            if not cursors:
+                return None
+            at = self._clock.now().isoformat(timespec="seconds")
+            answer = replace(
+                cursors[-1], request_id=request_id, fingerprint=fingerprint, at=at, result=result
+            )
+            return state.append([KnownLine(answer.dump())])
 
     def _in_event_order(self, arrived: Sequence[LoggedMessage]) -> tuple[LoggedMessage, ...]:
         """Sort by event time; a message without one stays behind the one it followed."""

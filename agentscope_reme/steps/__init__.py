@@ -2,6 +2,7 @@
 
 from agentscope_reme.steps.auto_memory import AutoMemoryStep
 from agentscope_reme.steps.base import BaseStep, Ref, run_workflow
+from agentscope_reme.steps.claude_code import ClaudeCodeMemoryStep
 from agentscope_reme.steps.context import ApplicationContext, Components, RuntimeContext
 from agentscope_reme.steps.distil import DistilStep
 from agentscope_reme.steps.index import IndexStep
@@ -13,6 +14,7 @@ __all__ = [
     "ApplicationContext",
     "AutoMemoryStep",
     "BaseStep",
+    "ClaudeCodeMemoryStep",
     "Components",
     "DistilStep",
     "IndexStep",

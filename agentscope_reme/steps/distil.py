@@ -71,7 +71,7 @@ class DistilStep(SessionStep[AutoMemoryResult]):
         """
         arguments = self.context.parse(DistilArguments)
         log = self.log_of(arguments.session_id)
-        result = AutoMemoryResult(session_path=log.path)
+        result = AutoMemoryResult(session_path=self.evidence_of(log))
         async with self._alone(arguments.session_id) as mine:
             if mine and self.agent is not None:
                 await self._distil_all(arguments, log, self._writer(self.agent), result)
@@ -155,7 +155,7 @@ class DistilStep(SessionStep[AutoMemoryResult]):
         request = CardRequest(
             day=part.day,
             session_id=arguments.session_id,
-            session_path=log.path,
+            session_path=result.session_path,
             hint=arguments.hint,
             messages=tuple(turn.message for turn in part.turns),
         )

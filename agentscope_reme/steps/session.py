@@ -6,6 +6,7 @@ from typing import Generic, TypeVar
 
 from agentscope_reme.errors import BadInput
 from agentscope_reme.files.session_log import SessionLog
+from agentscope_reme.files.transcripts import archived_transcript
 from agentscope_reme.steps.base import BaseStep, Ref
 from agentscope_reme.steps.context import Components
 
@@ -27,6 +28,10 @@ class SessionStep(BaseStep[R], Generic[R]):
             BadInput: the id is empty or cannot name a file.
         """
         return open_log(self.context.application.components, session_id)
+
+    def evidence_of(self, log: SessionLog) -> str:
+        """The file a card names as its source: the log, or the transcript it was made from."""
+        return archived_transcript(self.workspace, log.session_id) or log.path
 
 
 def open_log(parts: Components, session_id: str) -> SessionLog:

@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from agentscope_reme.store.base import SearchFilter
+from agentscope_reme.store.contradiction import Contradiction
 from agentscope_reme.store.file_entry import FileEntry
 from agentscope_reme.store.filters import content_matches, path_matches, plain_value
 from agentscope_reme.store.postings import Bools, Ints
@@ -45,8 +46,15 @@ class FileTable:
         return list(self._by_path.values())
 
     def path(self, file_id: int) -> str:
-        """The path of a file number."""
-        return self._paths[file_id]
+        """The path of a file number.
+
+        Raises:
+            Contradiction: no file has it.
+        """
+        try:
+            return self._paths[file_id]
+        except KeyError:
+            raise Contradiction(f"the inverted lists name file {file_id}, which is gone") from None
 
     def put(self, entry: FileEntry, tags: Collection[str], front_matter: Mapping[str, Any]) -> None:
         """Add a file, or say anew what is known of it."""

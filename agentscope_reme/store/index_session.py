@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import logging
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Final, TypeVar
 
-from agentscope_reme.errors import Closed, StorageFailed
+from agentscope_reme.errors import Closed, ReMeError, StorageFailed
+from agentscope_reme.store.contradiction import Contradiction
 from agentscope_reme.store.database import INCOMPLETE, Database, ShadowDatabase
 from agentscope_reme.store.index_schema import is_damage
 from agentscope_reme.store.index_state import IndexState, read_number, write_number
@@ -19,6 +21,9 @@ from agentscope_reme.store.postings import Segment
 from agentscope_reme.store.stored_vectors import StoredVectors
 
 T = TypeVar("T")
+_log: Final = logging.getLogger(__name__)
+_LOOKS: Final = 5
+"""How often a question is asked again while other processes write between its parts."""
 _UNSEEN: Final = -1
 """No data version of SQLite: somebody may have committed since the index was last looked at."""
 _WORTH_SEALING: Final = 200
@@ -109,10 +114,36 @@ class IndexSession:
                 raise Closed(repr(self), "the store is not open", "Call `open()` first.")
 
             def current() -> T:
-                self._catch_up()
-                return work()
+                try:
+                    self._catch_up()
+                    return work()
+                except BaseException:
+                    self._data_version = _UNSEEN  # it may have stopped half-way
+                    raise
 
             return self._trusted(current)
+
+    def is_behind(self) -> bool:
+        """Whether another process committed since the last look."""
+        return self.database.data_version() != self._data_version
+
+    def steady(self, look: Callable[[], T | None]) -> T | None:
+        """Look again while what is found does not fit together because others write meanwhile.
+
+        Returns:
+            ``None`` only when it never fitted together; inside `run`.
+
+        Raises:
+            Contradiction: it does not fit together though nobody wrote.
+        """
+        for _ in range(_LOOKS):
+            found = look()
+            if found is not None:
+                return found
+            if not self.is_behind():
+                raise Contradiction("the inverted lists name a chunk the database does not have")
+            self._catch_up()
+        return None
 
     def _trusted(self, work: Callable[[], T]) -> T:
         try:
@@ -123,7 +154,29 @@ class IndexSession:
             self._start_anew(error)
         except json.JSONDecodeError as error:  # nothing but stored rows is parsed in here
             self._start_anew(error)
+        except ReMeError:
+            raise
+        except (LookupError, ValueError) as error:  # the index is all that is looked into here
+            return self._read_anew(work, error)
         return work()
+
+    def _read_anew(self, work: Callable[[], T], error: Exception) -> T:
+        """Work once more with everything in memory read anew, or made anew if that is no help."""
+        _log.warning("the index in memory contradicts the database and is read anew: %r", error)
+        try:
+            self.load()
+            return work()
+        except ReMeError:
+            raise
+        except Contradiction as on_disk:
+            self._start_anew(on_disk)
+            return work()
+        except (LookupError, ValueError) as again:
+            raise StorageFailed(
+                "index",
+                f"it contradicts itself: {again!r}",
+                "Build it anew with `reindex()`; the files are safe.",
+            ) from again
 
     def _start_anew(self, error: Exception) -> None:
         self.database.replace(str(error))

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
-from agentscope_reme.schema import FileNode
+from agentscope_reme.schema import FileLink, FileNode
 from agentscope_reme.store.base import SearchFilter
+from agentscope_reme.store.contradiction import Contradiction
 from agentscope_reme.store.file_entry import FileEntry, KeptChunks, PreparedFile, documents_of
 from agentscope_reme.store.file_table import FileTable
 from agentscope_reme.store.graph import FileGraph
@@ -36,6 +38,19 @@ CONTEXT: Final = PassageContext(neighbours=0.3, file=0.5)
 the first 3 KB over plain BM25; half or double of either share is within 0.6 points of that."""
 
 
+@dataclass(frozen=True, slots=True)
+class _ForeignChange:
+    """What another process made of one file; no `entry` when it is gone."""
+
+    path: str
+    entry: FileEntry | None = None
+    kept: KeptChunks | None = None
+    tags: Collection[str] = ()
+    front_matter: Mapping[str, Any] = field(default_factory=dict)
+    links: Sequence[FileLink] = ()
+    documents: Sequence[Document] = ()
+
+
 class IndexState:
     """What one process knows of the database. Not thread-safe: its owner holds a lock."""
 
@@ -55,7 +70,7 @@ class IndexState:
         self.index = InvertedIndex(K1, B, CONTEXT)
         self.segments = StoredSegments()
         self.index.adopt(self.segments.load(connection, self.files))
-        self.index.add(self._documents(connection, "slot >= ?", (sealed_slot(connection),)))
+        self._add(self._documents(connection, "slot >= ?", (sealed_slot(connection),)))
 
     def catch_up(self, connection: sqlite3.Connection) -> None:
         """Apply what other processes committed since the last look."""
@@ -67,8 +82,10 @@ class IndexState:
         rows = connection.execute(
             "SELECT DISTINCT path FROM changes WHERE rev > ?", (self.revision,)
         ).fetchall()
-        for (path,) in rows:
-            self._take_foreign(connection, path)
+        changes = [self._foreign(connection, path) for (path,) in rows]  # all of it, or none
+        for change in changes:
+            self._take_foreign(change)
+        self._add(sorted((d for change in changes for d in change.documents), key=_slot_of))
         self.revision = latest
         self._take_foreign_segments(connection)
 
@@ -89,16 +106,13 @@ class IndexState:
             documents += documents_of(entry.id, entry.last_slot - len(file.words) + 1, file.words)
             if self._graph is not None:
                 self._graph.upsert(node.path, node.links)
-        if documents:
-            self.index.add(documents)
+        self._add(documents)
 
     def grow(self, entry: FileEntry, kept: KeptChunks, words: Sequence[ChunkWords | None]) -> None:
         """Take over chunks that were just added to a file."""
         self.cut(kept)
         self.files.replace(entry)
-        documents = documents_of(entry.id, entry.last_slot - len(words) + 1, words)
-        if documents:
-            self.index.add(documents)
+        self._add(documents_of(entry.id, entry.last_slot - len(words) + 1, words))
 
     def cut(self, kept: KeptChunks) -> None:
         """Remove the chunks of a file that do not stay."""
@@ -124,29 +138,56 @@ class IndexState:
                 self._graph.upsert(path, links)
         return self._graph
 
-    def _take_foreign(self, connection: sqlite3.Connection, path: str) -> None:
+    def _add(self, documents: Sequence[Document]) -> None:
+        """Append documents to the inverted lists.
+
+        Raises:
+            Contradiction: they are not newer than all that are known, in ascending slots.
+        """
+        if not documents:
+            return
+        last = max((int(part.slots[-1]) for part in self.index.parts if len(part)), default=-1)
+        for document in documents:
+            if document.slot <= last:
+                raise Contradiction(f"slot {document.slot} comes behind slot {last}")
+            last = document.slot
+        self.index.add(documents)
+
+    def _foreign(self, connection: sqlite3.Connection, path: str) -> _ForeignChange:
         row = connection.execute(
             f"SELECT {ENTRY_COLUMNS}, name, description, front_matter, tags "  # noqa: S608
             "FROM files WHERE path = ?",
             (path,),
         ).fetchone()
-        entry = None if row is None else FileEntry(*row[:5])
-        before = self.files.get(path)
-        first_new = 0
-        if entry is not None and before is not None and entry.id == before.id:
+        if row is None:
+            return _ForeignChange(path)
+        entry, before = FileEntry(*row[:5]), self.files.get(path)
+        kept, first_new = None, 0
+        if before is not None and entry.id == before.id:
             first_new = before.last_slot + 1
-            self.cut(KeptChunks(before, 0, last_slot_before(connection, entry.id, first_new)))
-        else:
-            self.forget(path)
-        if entry is None:
-            return
+            kept = KeptChunks(before, 0, last_slot_before(connection, entry.id, first_new))
         name, description, extra, tags = row[5:]
-        fields = {**(json.loads(extra) if extra else {}), "name": name, "description": description}
-        self.files.put(entry, json.loads(tags) if tags else (), fields)
+        return _ForeignChange(
+            path,
+            entry,
+            kept,
+            tuple(json.loads(tags)) if tags else (),
+            {**(json.loads(extra) if extra else {}), "name": name, "description": description},
+            () if self._graph is None else load_links(connection, path),
+            self._documents(connection, "file_id = ? AND slot >= ?", (entry.id, first_new)),
+        )
+
+    def _take_foreign(self, change: _ForeignChange) -> None:
+        """Take over what is known of a file; its new documents are added once all are known."""
+        if change.kept is None:
+            self.forget(change.path)
+        else:
+            self.cut(change.kept)
+        if change.entry is None:
+            return
+        self.files.put(change.entry, change.tags, change.front_matter)
         if self._graph is not None:
-            self._graph.upsert(path, load_links(connection, path))
-        where = "file_id = ? AND slot >= ?"
-        self.index.add(self._documents(connection, where, (entry.id, first_new)))
+            self._graph.upsert(change.path, change.links)
 
     def _take_foreign_segments(self, connection: sqlite3.Connection) -> None:
         before = self.index.segments
@@ -158,7 +199,7 @@ class IndexState:
         first = sealed_slot(connection)
         newer = [d for d in self.index.tail.live_documents() if d.slot >= first]
         self.index.settle(segments)
-        self.index.add(newer)
+        self._add(newer)
 
     def _documents(
         self, connection: sqlite3.Connection, where: str, parameters: Sequence[int]
@@ -184,6 +225,10 @@ class IndexState:
             )
             documents.append(Document.of(slot, file_id, chunk.counts, chunk.length))
         return documents
+
+
+def _slot_of(document: Document) -> int:
+    return document.slot
 
 
 def front_matter_of(node: FileNode) -> dict[str, Any]:

@@ -73,14 +73,14 @@ class InvertedIndex:
     def adopt(self, segments: Iterable[Segment]) -> None:
         """Replace all segments; the tail stays. Used when stored ones are loaded or merged."""
         self.segments = list(segments)
-        self.live = sum(part.live for part in self._parts)
-        self.total_length = sum(int(part.lengths[part.alive].sum()) for part in self._parts)
+        self.live = sum(part.live for part in self.parts)
+        self.total_length = sum(int(part.lengths[part.alive].sum()) for part in self.parts)
         self._changed()
 
     def delete(self, slots: Sequence[int]) -> None:
         """Mark documents as deleted; unknown slots are ignored."""
         wanted = np.array(sorted(slots), np.int64)
-        for part in self._parts:
+        for part in self.parts:
             if not len(part) or not len(wanted):
                 continue
             low, high = np.searchsorted(wanted, (part.slots[0], part.slots[-1] + 1))
@@ -92,7 +92,7 @@ class InvertedIndex:
 
     def delete_of(self, owner: int, first: int, last: int) -> None:
         """Mark the documents of one owner in slots from `first` to `last` as deleted."""
-        for part in self._parts:
+        for part in self.parts:
             if len(part) and part.slots[0] <= last and part.slots[-1] >= first:
                 count, length = part.delete_of(owner, first, last)
                 self.live -= count
@@ -143,7 +143,7 @@ class InvertedIndex:
         """
         if limit < 1 or not keys or not self.live:
             return []
-        parts = [part for part in self._parts if part.live]
+        parts = [part for part in self.parts if part.live]
         wanted = np.array(keys, np.int64)
         lists = [part.find(wanted) for part in parts]
         weights = self._weights(parts, lists)
@@ -162,7 +162,8 @@ class InvertedIndex:
         return list(zip(values.tolist(), owners[best].tolist(), slots.tolist(), strict=True))
 
     @property
-    def _parts(self) -> list[Part]:
+    def parts(self) -> list[Part]:
+        """The segments and the tail, in slot order."""
         return [*self.segments, self.tail]
 
     def _weights(self, parts: list[Part], lists: list[list[Found]]) -> list[tuple[int, float]]:

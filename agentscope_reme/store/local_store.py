@@ -159,11 +159,11 @@ class LocalFileStore(BaseFileStore):
         """BM25 over the indexed text, best first; ties by path and position."""
         keys = [term_key(term) for term in self._tokenizer.query_terms(query)]
 
-        def search() -> list[SearchHit]:
+        def search() -> list[SearchHit] | None:
             found = self._session.state.index.search(keys, limit, self._allowed(where))
             return self._hits(found, limit, "keyword")
 
-        return self._run(search)
+        return self._run(lambda: self._session.steady(search) or [])
 
     def vector_search(
         self,
@@ -175,14 +175,14 @@ class LocalFileStore(BaseFileStore):
     ) -> list[SearchHit]:
         """Cosine similarity over the stored vectors of one space, best first."""
 
-        def search() -> list[SearchHit]:
+        def search() -> list[SearchHit] | None:
             if space_id is not None and not self._session.vectors.holds(self._connection, space_id):
                 return []
             allowed = self._allowed(where)
             found = self._session.vectors.search(self._connection, vector, limit, allowed)
             return self._hits(found, limit, "vector")
 
-        return self._run(search)
+        return self._run(lambda: self._session.steady(search) or [])
 
     def outlinks(self, path: str) -> list[FileLink]:
         """Links written in `path`, in order."""
@@ -266,7 +266,12 @@ class LocalFileStore(BaseFileStore):
 
     def audit(self) -> dict[str, str]:
         """By path, how the inverted lists in memory differ from the chunks on the disk."""
-        return self._run(lambda: audit_postings(self._session.state, self._connection))
+
+        def look() -> dict[str, str] | None:
+            found = audit_postings(self._session.state, self._connection)
+            return None if found and self._session.is_behind() else found
+
+        return self._run(lambda: self._session.steady(look) or {})
 
     def reload(self) -> None:
         """Read everything in memory anew from the disk."""
@@ -303,9 +308,14 @@ class LocalFileStore(BaseFileStore):
 
     def _hits(
         self, found: Sequence[tuple[float, int, int]], limit: int, branch: str
-    ) -> list[SearchHit]:
-        """Load the best; ties stand in the order of path and position, whatever happened before."""
+    ) -> list[SearchHit] | None:
+        """Load the best; ties stand in the order of path and position, whatever happened before.
+
+        Returns:
+            ``None`` when one of them is not in the database any more.
+        """
         path = self._session.state.files.path
         ranked = sorted(((-score, path(owner), slot) for score, owner, slot in found))
         scored = [(-score, slot) for score, _path, slot in ranked[: max(limit, 0)]]
-        return load_hits(self._connection, scored, branch)
+        hits = load_hits(self._connection, scored, branch)
+        return hits if len(hits) == len(scored) else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import zlib
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -46,14 +47,17 @@ class StoredSegments:
         """The stored segments in slot order; those already in memory are not read again.
 
         Raises:
-            Foreign: a checksum does not fit.
+            Foreign: a checksum does not fit, or slots are out of order.
         """
         ids = [row[0] for row in connection.execute("SELECT id FROM segments")]
         if any(i not in self._rows for i in ids):
             owners = files.owners(lambda file_id: load_slots(connection, file_id))
             self._rows |= {i: _read(connection, i, owners) for i in ids if i not in self._rows}
         self._rows = {i: self._rows[i] for i in ids}
-        return sorted(self._rows.values(), key=lambda segment: int(segment.slots[0]))
+        segments = sorted(self._rows.values(), key=lambda segment: int(segment.slots[0]))
+        if any(a.slots[-1] >= b.slots[0] for a, b in pairwise(segments)):
+            raise Foreign("the slots of two segments overlap")
+        return segments
 
 
 def _insert(connection: sqlite3.Connection, segment: Segment) -> int:
@@ -87,6 +91,8 @@ def _read(connection: sqlite3.Connection, row_id: int, owners: Owners) -> Segmen
         docs=np.frombuffer(blobs[4], "<u2"),
         counts=np.frombuffer(zlib.decompress(blobs[5]), np.uint8),
     )
+    if np.any(slots[1:] <= slots[:-1]):
+        raise Foreign(f"the slots of segment {row_id} are out of order")
     segment.delete(slots[segment.owners < 0])
     return segment
 

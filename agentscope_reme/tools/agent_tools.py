@@ -13,7 +13,7 @@ from typing import Final, TypeVar
 from pydantic import BaseModel
 
 from agentscope_reme.errors import ReMeError, StorageFailed
-from agentscope_reme.messages import DataBlock
+from agentscope_reme.messages import DataBlock, whole_characters
 from agentscope_reme.ports import Tool, ToolOutput
 from agentscope_reme.results import ImageResult, Result, SearchResult
 from agentscope_reme.settings import Settings
@@ -193,8 +193,11 @@ def _guarded(
 ) -> Callable[[A], Awaitable[ToolOutput]]:
     """A call that never raises and keeps its answer within `limit` bytes."""
 
+    def shown(text: str) -> str:
+        return capped(whole_characters(text), limit, _NARROW)
+
     def refused(text: str) -> ToolOutput:
-        return ToolOutput(capped(text, limit, _NARROW), success=False)
+        return ToolOutput(shown(text), success=False)
 
     def failed(error: Exception) -> None:
         if on_failure is not None:
@@ -210,8 +213,7 @@ def _guarded(
         except Exception as error:  # noqa: BLE001 - the agent's loop is a process edge
             failed(error)
             return refused(f"{name} failed: {type(error).__name__}: {one_line(error)}")
-        text = capped(output.text, limit, _NARROW)
-        return ToolOutput(text, output.blocks, output.success)
+        return ToolOutput(shown(output.text), output.blocks, output.success)
 
     return call
 

@@ -93,7 +93,7 @@ def plan_delete(tree: Tree, store: BaseFileStore, path: str, *, actor: str) -> P
         BadPath: it is unsafe, or a folder that cannot be deleted.
         NotFound: nothing stands there.
     """
-    path = tree.name(path)
+    path = tree.own_name(path)
     _refuse_permanent(path)
     folder = FolderChange(path) if tree.is_folder(path) else None
     paths = _files_of(tree, path)
@@ -119,9 +119,9 @@ def plan_move(
         NotFound: nothing stands at `src`.
         Conflict: something stands at `dst` and `overwrite` is false, or it is a folder.
     """
-    src = tree.name(src)
+    src = tree.own_name(src)
     respelled = tree.workspace.normalise(dst)
-    dst = respelled if respelled.casefold() == src.casefold() else tree.name(dst)
+    dst = respelled if respelled.casefold() == src.casefold() else tree.own_name(dst)
     _refuse_permanent(src)
     paths = _files_of(tree, src)
     _refuse_target(tree, src, dst, overwrite=overwrite)

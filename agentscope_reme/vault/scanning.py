@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Final, Protocol
 
 from agentscope_reme.errors import BadPath, NotFound
@@ -84,7 +84,7 @@ class Scanner:
         stamps = {p: s for p, s in store.stamps().items() if _below(p, prefix)}
         wanted = [f for f in seen if self._keeper.indexable(f.path, f.size)]
         suspects = [f for f in wanted if full or _differs(f, stamps)]
-        unlisted = {failure.item for failure in failed}
+        unlisted = {failure.item for failure in failed if not self._tree.is_link(failure.item)}
         kept = {f.path for f in wanted} | {p for p in stamps if _hit(p, unlisted)}
         unwanted = {f.path for f in seen} - {f.path for f in wanted}
         missing = [p for p in stamps if p not in kept]
@@ -115,12 +115,8 @@ class Scanner:
         suspects: dict[str, SeenFile] = {}
         missing: dict[str, None] = {}
         failed: list[Failure] = []
-        for given in paths:
-            try:
-                path = self._tree.name(given)
-                folder = self._tree.is_folder(path)
-            except BadPath:
-                continue  # hidden, internal or unsafe: not ours to index
+        for path in self._named(paths):
+            folder = not self._tree.is_link(path) and self._tree.is_folder(path)
             seen = self._tree.seen(path)
             below, trouble = self._tree.walk(path) if folder else ([], [])
             found = [*below, *([seen] if seen else [])]
@@ -135,6 +131,11 @@ class Scanner:
         gone = self._believed(list(missing), stamps, present=present)
         known_stamps = {} if force else stamps
         return self._bring_in(list(suspects.values()), gone, known_stamps, failed, force=force)
+
+    def _named(self, paths: Iterable[str]) -> Iterator[str]:
+        for given in paths:
+            with suppress(BadPath):  # hidden, internal or unsafe: not ours to index
+                yield from self._tree.names(given)
 
     def _believed(
         self, missing: Sequence[str], stamps: dict[str, FileStamp], *, present: set[str]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -42,7 +43,7 @@ class Tree:
         self._folds_case: bool | None = None
 
     def name(self, path: str) -> str:
-        """The normalised path as the disk spells it: one file has one path.
+        """The path a file is known by: as the disk spells it, and behind symlinks.
 
         On disks that do not tell ``MEMORY.md`` from ``memory.md`` an existing file keeps the
         spelling it was created with.
@@ -50,6 +51,31 @@ class Tree:
         Raises:
             BadPath: the path is unsafe.
         """
+        return self.workspace.real(self._spelled(path))
+
+    def own_name(self, path: str) -> str:
+        """`name` for what is to be deleted or moved.
+
+        Raises:
+            BadPath: the path is unsafe, or a symlink: that is for its owner to remove.
+        """
+        spelled = self._spelled(path)
+        if (self.workspace.root / spelled).is_symlink():
+            raise BadPath(path, "this is a symlink", "Name the file or folder it points to.")
+        return self.workspace.real(spelled)
+
+    def names(self, path: str) -> list[str]:
+        """A path as it is spelled and, where it leads over symlinks, as its file is known.
+
+        Raises:
+            BadPath: the spelling itself is unsafe.
+        """
+        spelled = self._spelled(path)
+        with contextlib.suppress(BadPath):
+            return list(dict.fromkeys((spelled, self.workspace.real(spelled))))
+        return [spelled]
+
+    def _spelled(self, path: str) -> str:
         normal = self.workspace.normalise(path)
         return spelled_on_disk(self.workspace.root, normal) if self._case_folded() else normal
 
@@ -57,7 +83,7 @@ class Tree:
         """Where a normalised path stands.
 
         Raises:
-            BadPath: a symlink on the way leaves the workspace.
+            BadPath: a symlink on the way leads where no path may.
         """
         return self.workspace.locate_normalised(path)
 
@@ -65,7 +91,7 @@ class Tree:
         """The content hash of a file; ``None`` when no file stands there.
 
         Raises:
-            BadPath: a symlink on the way leaves the workspace.
+            BadPath: a symlink on the way leads where no path may.
             StorageFailed: the file cannot be read.
         """
         place = self.place(path)
@@ -88,13 +114,22 @@ class Tree:
         return self._disk.read(place)
 
     def seen(self, path: str) -> SeenFile | None:
-        """The stamp of a file; ``None`` when no file stands there or it leads out."""
-        try:
-            place = self.place(path)
-            status = place.stat()
-        except (OSError, BadPath):
+        """The stamp of a file; ``None`` when none stands there, or under another real path."""
+        if self.is_link(path):
             return None
-        return SeenFile(path, status.st_mtime_ns, status.st_size) if place.is_file() else None
+        try:
+            status = (self.workspace.root / path).stat()
+        except OSError:
+            return None
+        regular = stat.S_ISREG(status.st_mode)
+        return SeenFile(path, status.st_mtime_ns, status.st_size) if regular else None
+
+    def is_link(self, path: str) -> bool:
+        """Whether a normalised path leads over a symlink."""
+        try:
+            return self.workspace.real(path) != path
+        except BadPath:
+            return True
 
     def is_folder(self, path: str) -> bool:
         """Whether a folder stands at a normalised path."""
@@ -123,7 +158,8 @@ class Tree:
     def walk(self, prefix: str = "") -> tuple[list[SeenFile], list[Failure]]:
         """Visible files below a folder, sorted by path, and what could not be looked at.
 
-        Hidden and internal entries, symlinked folders and files that lead out are passed over.
+        Hidden and internal entries and symlinks are passed over; those that lead where no path
+        may are told as failures.
         """
         found: list[SeenFile] = []
         failed: list[Failure] = []
@@ -199,7 +235,8 @@ class Tree:
                 folders.append(path)
                 return
             if entry.is_symlink():
-                self.place(path)  # refuses a link that leads out
+                self.place(path)  # refuses a link that leads where no path may
+                return
             if not entry.is_file():
                 return
             if self.workspace.normalise(path) != path:

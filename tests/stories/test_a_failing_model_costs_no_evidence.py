@@ -36,6 +36,34 @@ async def test_an_outage_leaves_the_turn_pending_and_the_next_call_catches_up(
         assert (await reme.status()).pending_sessions == []
 
 
+async def test_an_agent_that_is_not_done_leaves_the_turn_pending(
+    open_memory: Callable[..., ReMe],
+) -> None:
+    refused = ToolCall("daily_write", {"name": "a/b", "description": "d", "content": "c"})
+    model = ScriptedChatModel([refused, refused, WRITE, "Recorded."])
+    settings = Settings(watch=False, fsync=False, agent_max_iters=2)
+    async with open_memory(model, settings=settings) as reme:
+        failed = await reme.auto_memory([TURN], session_id="s")
+        assert (failed.success, failed.pending) == (False, True)
+        assert "not done after 2 model calls" in failed.failed[0].reason
+        retried = await reme.auto_memory(session_id="s")
+        assert retried.path == "daily/2026-06-20/locker.md"
+
+
+async def test_one_odd_part_or_character_does_not_cost_the_turn(
+    open_memory: Callable[..., ReMe],
+) -> None:
+    parts = [{"type": "text", "text": "locker \ud83d 4711"}, {"type": "input_audio"}]
+    async with open_memory() as reme:
+        await reme.record("s", [{"role": "user", "content": parts}])
+        log = (reme.workspace.root / "session/dialog/s.jsonl").read_text("utf-8")
+        assert "locker \ufffd 4711" in log
+        assert "(input_audio not kept)" in log
+        with pytest.raises(BadMessage, match="tool_calls"):
+            await reme.record("s", [TURN, {"role": "assistant", "tool_calls": ["look"]}])
+        assert (reme.workspace.root / "session/dialog/s.jsonl").read_text("utf-8") == log
+
+
 async def test_without_a_model_turns_are_saved_and_found(open_memory: Callable[..., ReMe]) -> None:
     async with open_memory() as reme:
         saved = await reme.auto_memory([TURN], session_id="s")

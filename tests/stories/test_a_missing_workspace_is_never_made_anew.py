@@ -24,8 +24,6 @@ async def test_every_call_says_so_until_it_is_back(tmp_path: Path, mount_point_s
         for call in (
             lambda: reme.write("digest/wiki/b.md", "bravo"),
             lambda: reme.record("s", TURN),
-            lambda: reme.delete("digest/wiki/a.md"),
-            lambda: reme.move("digest/wiki/a.md", "digest/wiki/c.md"),
             lambda: reme.reindex(),
             lambda: reme.reindex("daily"),
             lambda: reme.search("alpha"),

@@ -23,6 +23,10 @@ CALLS: dict[str, list[Call]] = {
     "recall": [lambda r: r.recall(SECRET)],
     "node_search": [lambda r: r.node_search(SECRET)],
     "auto_memory": [lambda r: r.auto_memory(), lambda r: r.auto_memory(session_id="chat")],
+    "auto_memory_cc": [
+        lambda r: r.auto_memory_cc(session_id="chat", projects_dir=r.workspace.root),
+        lambda r: r.auto_memory_cc(session_id="../users/mei/session/claude_code/chat"),
+    ],
     "record": [lambda r: r.record("chat", [], distil=False)],
     "archive": [lambda r: r.archive("chat", [])],
     "summarise": [lambda r: r.summarise([{"role": "user", "content": "hello"}])],
