@@ -10,6 +10,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    ReMeFormatter: Any  # a class of one line or the other: no type checker can know which
+
     from agentscope_reme.agentscope_v1 import ReMeLongTermMemory, ReMeMemory, ReMeToolkit
     from agentscope_reme.agentscope_v2 import ReMeMemoryMiddleware
     from agentscope_reme.chunking import (
@@ -54,6 +56,7 @@ __all__ = [
     "ModelRequired",
     "ReMe",
     "ReMeError",
+    "ReMeFormatter",
     "ReMeLongTermMemory",
     "ReMeMemory",
     "ReMeMemoryMiddleware",
@@ -76,6 +79,7 @@ _MODULES = {
     "store": "BM25Index BaseFileStore FileCatalog FileGraph LocalFileStore",
     "agentscope_v1": "ReMeLongTermMemory ReMeMemory ReMeToolkit",
     "agentscope_v2": "ReMeMemoryMiddleware",
+    "agentscope_line": "ReMeFormatter",  # in the room of whichever line is installed
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names.split()}
 _LINES = {"agentscope_v1": (1, "ReMeMemoryMiddleware"), "agentscope_v2": (2, "ReMeMemory")}
@@ -84,7 +88,9 @@ _LINES = {"agentscope_v1": (1, "ReMeMemoryMiddleware"), "agentscope_v2": (2, "Re
 if not TYPE_CHECKING:  # a star import takes the names of the installed line only
     from agentscope_reme.agentscope_line import installed_line
 
-    _FOREIGN = {1: {"agentscope_v2"}, 2: {"agentscope_v1"}}.get(installed_line(), set(_LINES))
+    _FOREIGN = {1: {"agentscope_v2"}, 2: {"agentscope_v1"}}.get(
+        installed_line(), {*_LINES, "agentscope_line"}
+    )
     __all__ = [name for name in __all__ if _HOME[name] not in _FOREIGN]
 
 
@@ -97,6 +103,10 @@ def __getattr__(name: str) -> Any:
 
         line, instead = _LINES[home]
         require_line(1 if line == 1 else 2, name, instead)
+    if home == "agentscope_line":
+        from agentscope_reme.agentscope_line import room_of
+
+        home = room_of(name)
     value = getattr(import_module(f"{__name__}.{home}"), name)
     globals()[name] = value
     return value

@@ -39,3 +39,16 @@ def require_line(line: Line, name: str, instead: str) -> None:
     raise ImportError(
         f"{name} is for AgentScope {line}.x and {found}.x is installed: use {instead}, or {extra}"
     )
+
+
+def room_of(name: str) -> str:
+    """The room of the installed line, for a class that both lines have.
+
+    Raises:
+        ImportError: no AgentScope is installed.
+    """
+    line = installed_line()
+    if line is None:
+        extras = "pip install 'agentscope-reme[v2]', or [v1]"
+        raise ImportError(f"{name} needs AgentScope, and none is installed: {extras}")
+    return f"agentscope_v{line}"

@@ -116,31 +116,47 @@ class ReMe(AgentCalls, FileCalls, JournalCalls):
         *,
         session_id: str | None = None,
         date: str | None = None,
+        include_images: bool = False,
         hint: str = "",
+        request_id: str | None = None,
     ) -> AutoMemoryResult:
         """Save turns and distil them into the daily card of their session.
 
         The turns are durable before a model is asked. Turns that were distilled before cost no
         model call. Without messages, everything pending is distilled: of one session, or of all.
 
+        With `include_images` the originals of Base64 images are saved below ``session/images/``,
+        and the model sees the images of the new turns, each beside its exact source, which it is
+        asked to cite. A file that is there for a message id and position is used as it is.
+
         Args:
             messages: AgentScope messages, plain dictionaries, or `Message` values, oldest first.
             session_id: the conversation they belong to.
             date: ``YYYY-MM-DD``, the day of the card; else the day of the latest turn.
+            include_images: let the model see images; it and its formatter must be able to.
             hint: what to pay attention to, for the model.
+            request_id: 1 to 128 characters; the same id with the same arguments, once it
+                succeeded, gets the earlier answer without a model call. Needs `session_id`.
 
         Returns:
             ``pending=True`` when the turns are saved but not distilled: there is no model, it
             failed (then ``success=False``), or another process is at it.
 
         Raises:
-            BadInput: a message, the session id or the date is not usable; nothing was saved.
-            StorageFailed: the log could not be written.
+            BadInput: a message, an image, the session id or the date is not usable, the model
+                takes no images, or `request_id` belongs to another request; nothing was saved.
+            StorageFailed: an image or the log could not be written.
         """
-        known = None if messages is None else neutral(messages)
+        known = None if messages is None else neutral(messages, as_given=include_images)
         await self._ready()
         result = await self._auto_memory_step(
-            self._engine.application, messages=known, session_id=session_id, date=date, hint=hint
+            self._engine.application,
+            messages=known,
+            session_id=session_id,
+            date=date,
+            include_images=include_images,
+            hint=hint,
+            request_id=request_id,
         )
         self._engine.embed_soon()
         return result

@@ -50,7 +50,8 @@ class Settings(BaseModel):
             fault = error.errors(include_url=False)[0]
             name = ".".join(map(str, fault["loc"]))
             raise BadInput(
-                name or dict(values), f"no such setting, or it does not fit: {fault['msg']}",
+                name or dict(values),
+                f"no such setting, or it does not fit: {fault['msg']}",
                 f"Use a field of `Settings`, or one of {', '.join(DOTTED_KEYS)}.",
             ) from error
 

@@ -26,6 +26,9 @@ LAYERS: Final = ("daily", "digest", "session", "resource")
 PERMANENT_FOLDERS: Final = frozenset({*LAYERS, "memory"}) | INTERNAL_FOLDERS
 """Top-level folders that cannot be deleted or moved."""
 
+MARKDOWN_SUFFIXES: Final = frozenset({".md", ".markdown"})
+"""Files that have front matter, sections and links of their own; logs and data are evidence."""
+
 DIGEST_BUCKETS: Final = ("personal", "procedure", "wiki")
 
 _DEVICE_NAMES: Final = frozenset(
@@ -43,7 +46,8 @@ class Workspace:
 
     Args:
         root: the folder; made absolute and symlink-resolved once, here.
-        user: opens ``users/<encoded user>/`` inside `root`, a whole workspace of its own.
+        user: opens ``users/<encoded user>/`` inside `root`, a whole workspace of its own. A name
+            that differs only by case from one that came first gets a folder with a hash.
 
     Raises:
         BadInput: the user name is empty or made of dots.
@@ -52,7 +56,7 @@ class Workspace:
     def __init__(self, root: str | os.PathLike[str], *, user: str | None = None) -> None:
         base = Path(root).expanduser().resolve()
         if user is not None:
-            base = base / "users" / encode_name(user, what="user")
+            base = base / "users" / _user_folder(base / "users", user)
         self.root: Final = base
         self.user: Final = user
 
@@ -172,6 +176,23 @@ class Workspace:
             return None
 
 
+def is_markdown(path: str) -> bool:
+    """Whether a file of this name is read as Markdown, has links, and is rewritten with them."""
+    return path.lower().endswith(tuple(MARKDOWN_SUFFIXES))
+
+
+def refuse_permanent(path: str) -> None:
+    """Keep a normalised path that belongs to the layout from being deleted or moved.
+
+    Raises:
+        BadPath: it does.
+    """
+    if path.casefold() in PERMANENT_FOLDERS:
+        raise BadPath(
+            path, "this folder belongs to the layout and stays", "Name something inside it."
+        )
+
+
 def layer_of(path: str) -> str:
     """The first folder of a normalised path; a file at the root is its own layer."""
     return path.split("/", 1)[0]
@@ -202,6 +223,20 @@ def encode_name(name: str, *, what: str = "session_id") -> str:
     if too_long or encoded.split(".")[0].casefold() in _DEVICE_NAMES:
         return hashed_name(normal, encoded)
     return encoded
+
+
+def _user_folder(users: Path, user: str) -> str:
+    """The folder of a user: two names are two folders, also on disks that fold case."""
+    encoded = encode_name(user, what="user")
+    hashed = hashed_name(unicodedata.normalize("NFC", user), encoded)
+    try:
+        taken = os.listdir(users)
+    except OSError:  # there is none yet, or it cannot be used: opening it will say so
+        taken = []
+    if encoded in taken or hashed in taken:
+        return encoded if encoded in taken else hashed
+    alike = {unicodedata.normalize("NFC", name).casefold() for name in taken}
+    return hashed if encoded.casefold() in alike else encoded
 
 
 def hashed_name(name: str, encoded: str) -> str:

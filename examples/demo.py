@@ -56,14 +56,19 @@ async def remember(workspace: Path, conversation: Conversation, *, live: bool) -
     spoken = [sessions.pop()] if live else []
     async with ReMe(workspace, chat_model=chosen.model, formatter=chosen.formatter) as reme:
         for session in sessions:
-            await _import(reme, session)
+            await _import(reme, session, images=chosen.sees_images)
         for session in spoken:
             await _replay(reme, chosen, session)
     print("\nClosed. Everything it knows is in files now.\n", flush=True)
 
 
-async def _import(reme: ReMe, session: Session) -> None:
-    done = await reme.auto_memory(list(session.messages), session_id=session.session_id)
+async def _import(reme: ReMe, session: Session, *, images: bool) -> None:
+    done = await reme.auto_memory(
+        list(session.messages), session_id=session.session_id, include_images=images
+    )
+    if images and not done.success:  # a model by another name may read only: the words are saved
+        print(f"  {done.answer}\n  Once more, without images.")
+        done = await reme.auto_memory(session_id=session.session_id)
     outcome = done.path or ("saved, not distilled" if done.pending else "nothing to keep")
     print(f"{session.session_id}: {len(session.messages)} messages -> {outcome}")
     if not done.success:

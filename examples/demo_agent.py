@@ -25,11 +25,15 @@ _OPENAI_MODEL: Final = "gpt-4o-mini"
 
 @dataclass(frozen=True, slots=True)
 class DemoModel:
-    """A chat model, the formatter AgentScope 1.x needs beside it, and what to tell the reader."""
+    """A chat model, the formatter AgentScope 1.x needs beside it, and what to tell the reader.
+
+    ``sees_images`` says whether it is worth showing it any.
+    """
 
     model: Any
     formatter: Any
     label: str
+    sees_images: bool
 
 
 def demo_model() -> DemoModel:
@@ -39,13 +43,13 @@ def demo_model() -> DemoModel:
     """
     if key := os.environ.get("DASHSCOPE_API_KEY"):
         name = os.environ.get("REME_DEMO_MODEL", _DASHSCOPE_MODEL)
-        return DemoModel(*_dashscope(key, name), f"{name} at DashScope")
+        return DemoModel(*_dashscope(key, name), f"{name} at DashScope", sees_images=True)
     if key := os.environ.get("OPENAI_API_KEY"):
         name = os.environ.get("REME_DEMO_MODEL", _OPENAI_MODEL)
-        return DemoModel(*_openai(key, name), f"{name} at OpenAI")
+        return DemoModel(*_openai(key, name), f"{name} at OpenAI", sees_images=True)
     model, formatter = make_stand_in()
     label = f"{LABEL} (set DASHSCOPE_API_KEY or OPENAI_API_KEY to use a real model)"
-    return DemoModel(model, formatter, label)
+    return DemoModel(model, formatter, label, sees_images=False)
 
 
 class Companion:

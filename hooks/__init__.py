@@ -1,7 +1,8 @@
 """Memory at the moments of a 1.x agent's life: before it reasons, before and after it replies.
 
 `attach_v1` registers all of them on one agent; each can also be registered alone with
-``agent.register_instance_hook(...)``. They need AgentScope 1.x.
+``agent.register_instance_hook(...)``. They need AgentScope 1.x. The Stop hook of Claude Code,
+`agentscope_reme.hooks.claude_code_stop`, is a program of its own and needs none.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ Import this package only where AgentScope 1.x is installed; `agentscope_reme` do
 
 from __future__ import annotations
 
+from agentscope_reme.agentscope_v1.formatter import ReMeFormatter
 from agentscope_reme.agentscope_v1.long_term_memory import ReMeLongTermMemory
 from agentscope_reme.agentscope_v1.memory import ReMeMemory
 from agentscope_reme.agentscope_v1.messages import from_neutral, to_neutral
@@ -13,6 +14,7 @@ from agentscope_reme.agentscope_v1.toolkit import ReMeToolkit
 from agentscope_reme.agentscope_v1.tools import register_tools
 
 __all__ = [
+    "ReMeFormatter",
     "ReMeLongTermMemory",
     "ReMeMemory",
     "ReMeToolkit",

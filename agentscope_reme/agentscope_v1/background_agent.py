@@ -14,6 +14,7 @@ from agentscope.model import ChatModelBase
 from agentscope.tool import Toolkit
 from pydantic import BaseModel, ValidationError
 
+from agentscope_reme.agentscope_v1.formatter import for_images
 from agentscope_reme.agentscope_v1.models import (
     MeteredModel,
     formatter_for,
@@ -85,6 +86,11 @@ class ModelAgent:
         """Whether image blocks reach the model."""
         return sees_images(self._formatter)
 
+    @property
+    def label(self) -> str:
+        """The model and its formatter, for people."""
+        return f"{self._model.model_name} with {type(self._formatter).__name__}"
+
     async def run(
         self,
         instructions: str,
@@ -98,7 +104,7 @@ class ModelAgent:
         """Run until the agent stops calling tools; see `AgentPort.run`."""
         meter = MeteredModel(self._model)
         try:
-            agent = self._agent(instructions, meter, tools, max_iters)
+            agent = self._agent(instructions, meter, tools, max_iters, messages)
             turns = presentable(messages, images=self.supports_images)
             async with asyncio.timeout(deadline):
                 reply = await agent(turns, structured_model=output)
@@ -118,7 +124,12 @@ class ModelAgent:
         return AgentRun(await _last_words(agent, reply), value, meter.usage, meter.calls)
 
     def _agent(
-        self, instructions: str, model: ChatModelBase, tools: Sequence[Tool], max_iters: int
+        self,
+        instructions: str,
+        model: ChatModelBase,
+        tools: Sequence[Tool],
+        max_iters: int,
+        messages: Sequence[Message],
     ) -> _BackgroundAgent:
         toolkit = Toolkit()
         register_tools(toolkit, tools)
@@ -126,7 +137,7 @@ class ModelAgent:
             name=self._name,
             sys_prompt=instructions,
             model=model,
-            formatter=self._formatter,
+            formatter=for_images(self._formatter, messages),
             toolkit=toolkit,
             max_iters=max_iters,
         )

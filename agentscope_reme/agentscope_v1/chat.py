@@ -10,6 +10,7 @@ from agentscope.formatter import FormatterBase
 from agentscope.model import ChatModelBase, ChatResponse
 from pydantic import BaseModel, ValidationError
 
+from agentscope_reme.agentscope_v1.formatter import for_images
 from agentscope_reme.agentscope_v1.models import (
     finished,
     formatter_for,
@@ -102,7 +103,8 @@ class ModelChat:
     async def _prompt(self, messages: Sequence[Message]) -> list[dict[str, Any]]:
         try:
             turns = presentable(messages, images=self.supports_images)
-            prompt: list[dict[str, Any]] = await self._formatter.format(turns)
+            formatter = for_images(self._formatter, messages)
+            prompt: list[dict[str, Any]] = await formatter.format(turns)
         except Exception as error:  # a formatter reads files and addresses, and may be anybody's
             raise ModelFailed(
                 type(self._formatter).__name__,

@@ -29,6 +29,7 @@ from agentscope_reme.messages import (
 
 _MEDIA_KINDS = ("image", "audio", "video")
 _INLINE = re.compile(r"data:([\w.+-]+/[\w.+*-]+)?[^,]*;base64,")
+_PATH = "path"  # beside ``source``: where the original is kept; providers never see it
 _STAMP = "%Y-%m-%d %H:%M:%S.%f"
 
 
@@ -97,7 +98,7 @@ def _block(part: object) -> Iterable[Block]:
         case "thinking":
             return [ThinkingBlock(text=str(part.get("thinking") or ""))]
         case "image" | "audio" | "video" as kind:
-            return _data(kind, part.get("source"))
+            return _data(kind, part.get("source"), part.get(_PATH))
         case "tool_use":
             return [_tool_call(part)]
         case "tool_result":
@@ -106,12 +107,13 @@ def _block(part: object) -> Iterable[Block]:
             return [not_kept(kind)]
 
 
-def _data(kind: str, source: object) -> list[Block]:
+def _data(kind: str, source: object, path: object = None) -> list[Block]:
+    kept = path if isinstance(path, str) else None
     if not isinstance(source, Mapping):
         return []
     if source.get("data"):
         media_type = str(source.get("media_type") or f"{kind}/*")
-        return [DataBlock(media_type=media_type, data=str(source["data"]))]
+        return [DataBlock(media_type=media_type, data=str(source["data"]), path=kept)]
     url = str(source.get("url") or "")
     if not url:
         return []
@@ -171,7 +173,8 @@ def _media_dict(block: DataBlock) -> dict[str, Any]:
     kind = block.media_type.partition("/")[0]
     if kind in _MEDIA_KINDS and block.data is not None:
         source = {"type": "base64", "media_type": block.media_type, "data": block.data}
-        return {"type": kind, "source": source}
+        kept = {_PATH: block.path} if block.path else {}
+        return {"type": kind, "source": source, **kept}
     if kind in _MEDIA_KINDS and block.url:
         return {"type": kind, "source": {"type": "url", "url": block.url}}
     return {"type": "text", "text": describe(block)}

@@ -10,6 +10,7 @@ from agentscope.formatter import FormatterBase, OpenAIChatFormatter
 from agentscope.message import Msg
 from agentscope.model import ChatModelBase, ChatResponse
 
+from agentscope_reme.agentscope_v1.formatter import PROMPT
 from agentscope_reme.agentscope_v1.messages import describe, from_neutral
 from agentscope_reme.errors import ModelFailed
 from agentscope_reme.messages import DataBlock, Message, TextBlock, ThinkingBlock
@@ -57,7 +58,16 @@ def presentable(messages: Sequence[Message], *, images: bool) -> list[Msg]:
         messages: the turns, oldest first.
         images: whether the formatter passes images on.
     """
-    return [from_neutral(_presentable(message, images)) for message in messages]
+    return [
+        _as_prompt(message, from_neutral(_presentable(message, images))) for message in messages
+    ]
+
+
+def _as_prompt(message: Message, msg: Msg) -> Msg:
+    """Marks what never had a time as no turn of a conversation; see `ReMeFormatter`."""
+    if message.created_at is None and message.created_at_text is None:
+        msg.metadata = dict(PROMPT)
+    return msg
 
 
 def _presentable(message: Message, images: bool) -> Message:

@@ -18,6 +18,7 @@ from pydantic import BaseModel
 
 from agentscope_reme.agentscope_v2.answers import model_failed, parsed, refuse_interrupted, usage_of
 from agentscope_reme.agentscope_v2.formats import supports_images
+from agentscope_reme.agentscope_v2.formatter import as_prompt, for_images
 from agentscope_reme.agentscope_v2.messages import from_neutral, in_words
 from agentscope_reme.agentscope_v2.tools import as_toolbase
 from agentscope_reme.errors import ModelFailed
@@ -50,6 +51,12 @@ class AgentRunner:
         """Whether image blocks in the messages reach the model."""
         return supports_images(self._model)
 
+    @property
+    def label(self) -> str:
+        """The model and its formatter, for people."""
+        formatter = type(getattr(self._model, "formatter", None)).__name__
+        return f"{self._model.model} with {formatter}"
+
     async def run(
         self,
         instructions: str,
@@ -62,7 +69,8 @@ class AgentRunner:
     ) -> AgentRun[T]:
         """Run until the agent stops calling tools; see `AgentPort.run`."""
         try:
-            run = _Run(self._model, self._name, instructions, messages, tools, output, max_iters)
+            model = for_images(self._model, messages)
+            run = _Run(model, self._name, instructions, messages, tools, output, max_iters)
         except Exception as error:  # AgentScope refuses a message or a tool
             raise model_failed(self._model, error) from error
         cancelled = _cancellations()
@@ -228,7 +236,8 @@ def _as_input(message: Message, agent_name: str) -> Msg:
     blocks = tuple(
         _as_words(block) for block in message.blocks if not isinstance(block, ThinkingBlock)
     )
-    return from_neutral(message.model_copy(update={"role": role, "name": name, "blocks": blocks}))
+    shown = message.model_copy(update={"role": role, "name": name, "blocks": blocks})
+    return as_prompt(message, from_neutral(shown))
 
 
 def _as_words(block: Block) -> Block:

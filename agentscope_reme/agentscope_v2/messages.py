@@ -33,6 +33,9 @@ OURS: Final = "agentscope_reme"
 LARGEST_LOCAL_FILE: Final = 20 * 1024 * 1024
 """A larger ``file://`` attachment is named in words instead of being read, in bytes."""
 
+_KEPT: Final = "session/images/"
+"""A data block whose name begins so is the original at that path; see `to_scope_data`."""
+
 _INLINE = re.compile(r"data:([\w.+-]+/[\w.+-]+);base64,")
 
 
@@ -42,7 +45,11 @@ def is_recalled(msg: scope.Msg) -> bool:
 
 
 def to_neutral(
-    msg: scope.Msg, blocks: Iterable[Any] | None = None, *, message_id: str | None = None
+    msg: scope.Msg,
+    blocks: Iterable[Any] | None = None,
+    *,
+    message_id: str | None = None,
+    as_given: bool = False,
 ) -> Message:
     """Read one AgentScope 2.x message.
 
@@ -55,6 +62,7 @@ def to_neutral(
         msg: the message.
         blocks: which of its blocks to take; all of them without it.
         message_id: the id of the result, when it must differ from ``msg.id``.
+        as_given: keep every address as it is, and open no file.
     """
     chosen = msg.content if blocks is None else blocks
     return Message(
@@ -63,7 +71,7 @@ def to_neutral(
         name=msg.name,
         created_at=_event_time(msg.created_at),
         created_at_text=msg.created_at or None,
-        blocks=tuple(made for block in chosen if (made := _to_block(block)) is not None),
+        blocks=tuple(made for block in chosen if (made := _to_block(block, as_given)) is not None),
     )
 
 
@@ -89,7 +97,7 @@ def to_scope_data(block: DataBlock) -> scope.DataBlock | scope.TextBlock:
     """An attachment as AgentScope takes it, or words when only this machine could open it."""
     if block.data:
         source = scope.Base64Source(data=block.data, media_type=block.media_type)
-        return scope.DataBlock(source=source)
+        return scope.DataBlock(source=source, name=block.path)
     if block.url:
         resolved = _resolve(block.url, block.media_type, local_files=True)
         if isinstance(resolved, TextBlock):
@@ -118,14 +126,14 @@ def _event_time(text: str) -> datetime | None:
         return moment
 
 
-def _to_block(block: Any) -> Block | None:
+def _to_block(block: Any, as_given: bool = False) -> Block | None:
     match block:
         case scope.TextBlock():
             return TextBlock(text=block.text) if block.text else None
         case scope.ThinkingBlock():
             return ThinkingBlock(text=block.thinking) if block.thinking else None
         case scope.DataBlock():
-            return _to_data(block, local_files=True)
+            return _as_given(block) if as_given else _to_data(block, local_files=True)
         case scope.ToolCallBlock():
             return ToolCallBlock(id=block.id, name=block.name, input=block.input)
         case scope.ToolResultBlock():
@@ -146,6 +154,19 @@ def _to_output(output: str | list[Any]) -> tuple[TextBlock | DataBlock, ...]:
         else TextBlock(text=part.text)
         for part in output
     )
+
+
+def _as_given(block: scope.DataBlock) -> DataBlock:
+    source = block.source
+    if isinstance(source, scope.Base64Source):
+        name = block.name or ""
+        kept = name if name.startswith(_KEPT) else None
+        return DataBlock(media_type=source.media_type, data=source.data, path=kept)
+    url, media_type = str(source.url), source.media_type
+    inline = _INLINE.match(url)
+    if inline:
+        return DataBlock(media_type=inline[1], data=url[inline.end() :])
+    return DataBlock(media_type=media_type, url=url)
 
 
 def _to_data(block: scope.DataBlock, *, local_files: bool) -> DataBlock | TextBlock:

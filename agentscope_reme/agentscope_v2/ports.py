@@ -21,6 +21,7 @@ from agentscope_reme.agentscope_v2.answers import (
     usage_of,
 )
 from agentscope_reme.agentscope_v2.formats import supports_images
+from agentscope_reme.agentscope_v2.formatter import as_prompt, for_images
 from agentscope_reme.agentscope_v2.messages import from_neutral, to_scope_data
 from agentscope_reme.errors import ModelFailed
 from agentscope_reme.messages import DataBlock, Message
@@ -71,7 +72,8 @@ class _ChatModelPort:
 
     async def complete(self, messages: Sequence[Message]) -> ChatReply:
         try:
-            response = await last_response(await self._model([from_neutral(m) for m in messages]))
+            asked = [as_prompt(m, from_neutral(m)) for m in messages]
+            response = await last_response(await for_images(self._model, messages)(asked))
         except Exception as error:
             raise model_failed(self._model, error) from error
         refuse_interrupted(response)
@@ -84,8 +86,9 @@ class _ChatModelPort:
 
     async def structured(self, messages: Sequence[Message], output: type[T]) -> StructuredReply[T]:
         try:
-            asked: list[Msg] = [from_neutral(m) for m in messages]
-            response = await self._model.generate_structured_output(asked, output)
+            asked: list[Msg] = [as_prompt(m, from_neutral(m)) for m in messages]
+            model = for_images(self._model, messages)
+            response = await model.generate_structured_output(asked, output)
         except Exception as error:
             raise model_failed(self._model, error) from error
         refuse_interrupted(response)

@@ -10,6 +10,7 @@ from agentscope_reme.chunking.jsonl_file import JsonlFileChunker
 from agentscope_reme.chunking.markdown import MarkdownFileChunker
 from agentscope_reme.chunking.plain import DEFAULT_OVERLAP_BYTES, DefaultFileChunker
 from agentscope_reme.chunking.session_log import SessionLogChunker
+from agentscope_reme.workspace import MARKDOWN_SUFFIXES
 
 _DIALOG_FOLDER = "session/dialog/"
 
@@ -25,7 +26,7 @@ def chunker_for(path: str, chunk_byte_size: int) -> Chunker:
         BadInput: the size is too small.
     """
     match PurePosixPath(path).suffix.casefold():
-        case ".md" | ".markdown":
+        case suffix if suffix in MARKDOWN_SUFFIXES:
             return MarkdownFileChunker(chunk_byte_size)
         case ".jsonl" if path.startswith(_DIALOG_FOLDER):
             return SessionLogChunker(chunk_byte_size)

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from agentscope_reme.chunking.chunker import ChunkList, byte_length, checked_size
 from agentscope_reme.chunking.cutting import cut_line
+from agentscope_reme.chunking.turn_labels import Speaker
 from agentscope_reme.files.text_encoding import BOM, without_surrogates
 from agentscope_reme.schema import FileChunk
 
@@ -19,17 +20,17 @@ _LONGEST_NAME: Final = 80
 class _Turn:
     line: int
     id: str | None
-    label: str
+    speaker: Speaker
     text: str
 
 
 class SessionLogChunker:
-    """Packs whole messages, rendered ``[name @ created_at] text``, up to the chunk size.
+    """Packs whole messages, rendered ``[name @ date time] text``, up to the chunk size.
 
     Control lines (anything with ``type`` at top level), unreadable lines, messages without words
     and versions that a later line replaces are left out. The text is made from the lines, not a
     slice of them: ``metadata["rendered"]`` is true, and ``metadata["messages"]`` names the ids.
-    A message larger than a chunk is cut, and each part repeats the label.
+    A message larger than a chunk is cut, and each part repeats the label (see `turn_labels`).
 
     Args:
         chunk_byte_size: the largest chunk, in UTF-8 bytes.
@@ -66,6 +67,7 @@ class SessionLogCutter:
         self._size: Final = chunk_byte_size
         self._found = ChunkList(path)
         self._pack: list[_Turn] = []
+        self._shown: list[str] = []
         self._pack_size = 0
         self.lines = 0
 
@@ -98,30 +100,36 @@ class SessionLogCutter:
         chunks = [*self._found.chunks]
         self._found.chunks.clear()
         if self._pack:
-            chunks.append(
-                self._found.unfinished(*_packed(self._pack), metadata=_metadata(self._pack))
-            )
+            chunks.append(self._found.unfinished(*self._packed(), metadata=_metadata(self._pack)))
         return chunks
 
     def _add(self, turns: Iterable[_Turn]) -> None:
         for turn in turns:
-            size = byte_length(turn.label) + byte_length(turn.text) + 1
-            if self._pack and self._pack_size + size - 1 > self._size:
+            before = self._pack[-1].speaker if self._pack else None
+            shown = turn.speaker.label(turn.text, before) + turn.text
+            if self._pack and self._pack_size + byte_length(shown) > self._size:
                 self._finish()
-            if size - 1 > self._size:
+                shown = turn.speaker.label(turn.text) + turn.text
+            if byte_length(shown) > self._size:
                 self._cut(turn)
             else:
                 self._pack.append(turn)
-                self._pack_size += size
+                self._shown.append(shown)
+                self._pack_size += byte_length(shown) + 1
 
     def _finish(self) -> None:
-        self._found.add(*_packed(self._pack), metadata=_metadata(self._pack))
-        self._pack, self._pack_size = [], 0
+        self._found.add(*self._packed(), metadata=_metadata(self._pack))
+        self._pack, self._shown, self._pack_size = [], [], 0
+
+    def _packed(self) -> tuple[str, int, int]:
+        """Text, first and last line of the chunk of whole messages."""
+        return "\n".join(self._shown), self._pack[0].line, self._pack[-1].line
 
     def _cut(self, turn: _Turn) -> None:
-        room = self._size - byte_length(turn.label)
+        label = turn.speaker.label(turn.text)
+        room = self._size - byte_length(label)
         # A label that leaves no room for words is not worth repeating.
-        label = turn.label if room >= self._size // 2 else ""
+        label = label if room >= self._size // 2 else ""
         room = room if label else self._size
         pieces = [turn.text[a:b] for a, b in cut_line(turn.text, room)]
         for part, piece in enumerate(pieces, 1):
@@ -129,12 +137,6 @@ class SessionLogCutter:
                 metadata = _metadata([turn]) | {"part": part, "parts": len(pieces)}
                 text = label + piece.rstrip()
                 self._found.add(text, turn.line, turn.line, metadata=metadata)
-
-
-def _packed(pack: list[_Turn]) -> tuple[str, int, int]:
-    """Text, first and last line of a chunk of whole messages."""
-    text = "\n".join(turn.label + turn.text for turn in pack)
-    return text, pack[0].line, pack[-1].line
 
 
 def _metadata(pack: list[_Turn]) -> dict[str, Any]:
@@ -163,7 +165,7 @@ def _turns(said: Mapping[int, Mapping[str, Any]]) -> Iterator[_Turn]:
         if words:
             message_id = row.get("id")
             yield _Turn(
-                number, message_id if isinstance(message_id, str) else None, _label(row), words
+                number, message_id if isinstance(message_id, str) else None, _speaker(row), words
             )
 
 
@@ -190,7 +192,7 @@ def _words(row: Mapping[str, Any]) -> str:
     return without_surrogates("\n".join(said)).strip()
 
 
-def _label(row: Mapping[str, Any]) -> str:
+def _speaker(row: Mapping[str, Any]) -> Speaker:
     name = without_surrogates(str(row.get("name") or row.get("role") or "unknown"))[:_LONGEST_NAME]
-    moment = row.get("created_at")
-    return f"[{name} @ {str(moment)[:_LONGEST_NAME]}] " if moment else f"[{name}] "
+    moment = without_surrogates(str(row.get("created_at") or ""))[:_LONGEST_NAME]
+    return Speaker.of(name, moment) if moment else Speaker(name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from agentscope_reme.messages import Block, DataBlock, TextBlock
+from agentscope_reme.messages import Block, DataBlock, Message, TextBlock
 
 IMAGE_SOURCE: Final = "Image source: "
 """What stands before the exact source of an image, on a line of its own above it."""
@@ -38,6 +38,14 @@ class Interleaved:
         """Add words of the prompt itself; `gap` comes between them and words right before."""
         self._words += (gap if self._words else "") + words
 
+    def add_prompt(self, blocks: Iterable[Block]) -> None:
+        """Add blocks that were made for a prompt before: nothing is put beside them."""
+        for block in blocks:
+            if isinstance(block, DataBlock) and self._is_shown(block):
+                self._show(block)
+            elif words := self._words_for(block):
+                self.add_words(words, gap="\n\n")
+
     def add_turn(self, head: str, blocks: Iterable[Block], *, gap: str = "\n\n") -> None:
         """Add what one speaker said and showed; a turn of neither adds nothing.
 
@@ -51,9 +59,11 @@ class Interleaved:
             words = self._words_for(block)
             if not words and not self._is_shown(block):
                 continue
-            line = f"{head} {words}".strip() if head and not begun else words
-            if line:
-                self.add_words(line, gap="\n" if begun else gap)
+            if not begun:
+                between = " " if isinstance(block, TextBlock) else "\n"
+                words = between.join(filter(None, (head, words)))
+            if words:
+                self.add_words(words, gap="\n" if begun else gap)
             begun = True
             if isinstance(block, DataBlock) and self._is_shown(block):
                 self._show(block)
@@ -78,6 +88,14 @@ class Interleaved:
         self._pieces.append(block.model_copy(update={"path": None}))
         if self._left is not None:
             self._left -= 1
+
+
+def head_of(message: Message) -> str:
+    """Who and when, as a turn begins; the time as it was given, or nothing about it."""
+    moment = message.created_at
+    when = moment.isoformat(timespec="seconds") if moment else message.created_at_text
+    name = " ".join(message.name.split())
+    return f"[{name} @ {when}]" if when else f"[{name}]"
 
 
 def is_visible(block: Block) -> bool:

@@ -80,18 +80,22 @@ def embedding_port_of(model: Any) -> EmbeddingPort | None:
             raise BadInput(model, "no AgentScope is installed to run this model", _REMEDY)
 
 
-def neutral(messages: Sequence[Any]) -> tuple[Message, ...]:
+def neutral(messages: Sequence[Any], *, as_given: bool = False) -> tuple[Message, ...]:
     """Messages of any form: neutral ones, plain dictionaries, AgentScope's own.
+
+    Args:
+        messages: oldest first.
+        as_given: keep every address of an attachment, also one only this machine understands.
 
     Raises:
         BadMessage: one of them is something else.
     """
     if isinstance(messages, str | bytes | Mapping) or not isinstance(messages, Sequence):
         raise BadMessage(messages, "`messages` must be a list", "Pass a list of messages.")
-    return tuple(_neutral(message) for message in messages)
+    return tuple(_neutral(message, as_given) for message in messages)
 
 
-def _neutral(message: Any) -> Message:
+def _neutral(message: Any, as_given: bool) -> Message:
     if isinstance(message, Message):
         return message
     if isinstance(message, Mapping):
@@ -105,7 +109,7 @@ def _neutral(message: Any) -> Message:
             case 2:
                 from agentscope_reme.agentscope_v2 import messages as second
 
-                return second.to_neutral(message)
+                return second.to_neutral(message, as_given=as_given)
             case None:
                 pass
     raise BadMessage(

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import PurePosixPath
-from typing import Final
 
 from agentscope_reme.errors import BadPath, Conflict, NotFound
 from agentscope_reme.files.changes import ANY, Change, Delete, Expected, Write
+from agentscope_reme.files.text_encoding import decode_guessing
 from agentscope_reme.files.views import FileView, ViewChange
 from agentscope_reme.files.wikilinks import parse_wikilinks, retarget_wikilinks
 from agentscope_reme.schema import FileLink, content_hash
-from agentscope_reme.workspace import PERMANENT_FOLDERS
-
-_LINKING_SUFFIXES: Final = frozenset({".md", ".markdown"})
+from agentscope_reme.workspace import is_markdown, refuse_permanent
 
 
 class ChangeSet:
@@ -108,7 +105,7 @@ class ChangeSet:
             NotFound: nothing stands there.
             BadPath: it is a folder of the layout.
         """
-        _refuse_permanent(path)
+        refuse_permanent(path)
         going = self._files_of(path)
         inbound = self._inbound(path, going)
         for file in going:
@@ -126,7 +123,7 @@ class ChangeSet:
             Conflict: something stands at `dst` and `overwrite` is false, or it is a folder.
             BadPath: the move leads nowhere.
         """
-        _refuse_permanent(src)
+        refuse_permanent(src)
         going = self._files_of(src)
         self._refuse_target(src, dst, overwrite=overwrite and going == [src])
         moves = {path: dst + path[len(src) :] for path in going}
@@ -184,24 +181,17 @@ class ChangeSet:
             data = self.read(source)
             moving = {link.target_path for link in _links(source, data)} & mapping.keys()
             if moving:
-                text = data.decode("utf-8", "surrogateescape")
+                text, encoding = decode_guessing(data)
                 new, _ = retarget_wikilinks(text, {target: mapping[target] for target in moving})
-                self._staged[source] = new.encode("utf-8", "surrogateescape")
+                self._staged[source] = encoding.encode(new)
                 touched.append(source)
         return tuple(sorted(touched))
 
 
-def _refuse_permanent(path: str) -> None:
-    if path.casefold() in PERMANENT_FOLDERS:
-        raise BadPath(
-            path, "this folder belongs to the layout and stays", "Name something inside it."
-        )
-
-
 def _links(path: str, data: bytes) -> list[FileLink]:
-    if PurePosixPath(path).suffix.lower() not in _LINKING_SUFFIXES or b"[[" not in data:
+    if not is_markdown(path):
         return []
-    return parse_wikilinks(data.decode("utf-8", "surrogateescape"), path)
+    return parse_wikilinks(decode_guessing(data)[0], path)
 
 
 def _sources(links: tuple[FileLink, ...]) -> list[str]:

@@ -163,13 +163,13 @@ def identity_key(fields: Mapping[str, Any]) -> str:
 
 def _without_places(blocks: Any) -> tuple[Any, bool]:
     """The blocks without the paths of saved attachments, and whether there were any."""
-    if not isinstance(blocks, list):
+    if not isinstance(blocks, list) or not any(map(_is_saved, blocks)):
         return blocks, False
     bare = [
         {key: value for key, value in block.items() if key != "path"} if _is_saved(block) else block
         for block in blocks
     ]
-    return bare, any(map(_is_saved, blocks))
+    return bare, True
 
 
 def _is_saved(block: Any) -> bool:

@@ -6,6 +6,7 @@ import threading
 from pathlib import Path
 
 from agentscope_reme.clock import Clock
+from agentscope_reme.errors import StorageFailed
 from agentscope_reme.files.disk import Disk
 from agentscope_reme.files.growing_file import FileMark, mark_of
 from agentscope_reme.files.locks import WorkspaceLocks
@@ -71,10 +72,8 @@ class SessionLogs:
     def waiting(self) -> list[str]:
         """Ids of sessions with turns that no distillation has read, sorted.
 
-        Files that nobody wrote to since the last look are not opened.
-
-        Raises:
-            StorageFailed: a log cannot be read.
+        Files that nobody wrote to since the last look are not opened. One that cannot be read is
+        passed over: an examination names it.
         """
         places = dialog_files(self._workspace)
         looks = {place: self._look(place) for place in places}
@@ -91,4 +90,9 @@ class SessionLogs:
         if known is not None and known[0] == mark:
             return known
         session_id = session_id_of(place)
-        return mark, session_id, self.log(session_id).is_waiting()
+        if session_id is None:
+            return None
+        try:
+            return mark, session_id, self.log(session_id).is_waiting()
+        except StorageFailed:
+            return None

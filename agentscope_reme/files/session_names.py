@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import unquote
 
+from agentscope_reme.errors import BadInput
 from agentscope_reme.files.session_lines import Header, parse_line
 from agentscope_reme.workspace import Workspace, encode_name, hashed_name
 
@@ -22,7 +23,20 @@ _HEADER_BYTES: Final = 64 * 1024
 
 def session_ids(workspace: Workspace) -> list[str]:
     """The ids of all logged sessions, sorted, as their callers spelled them."""
-    return sorted({session_id_of(place) for place in dialog_files(workspace)})
+    named = (session_id_of(place) for place in dialog_files(workspace))
+    return sorted({session_id for session_id in named if session_id is not None})
+
+
+def odd_entries(workspace: Workspace) -> dict[str, str]:
+    """What stands among the session logs and is none: why, by path."""
+    found: dict[str, str] = {}
+    for place in _entries_of(workspace.root / DIALOG_FOLDER):
+        path = f"{DIALOG_FOLDER}/{place.name}"
+        if not place.is_file():
+            found[path] = "not a file; it is passed over"
+        elif session_id_of(place) is None:
+            found[path] = "it cannot be read, or its session id names no session; passed over"
+    return found
 
 
 def dialog_files(workspace: Workspace) -> list[Path]:
@@ -46,21 +60,40 @@ def session_file(workspace: Workspace, folder: str, session_id: str) -> str:
     root = workspace.root / folder
     for name in (encoded, hashed):
         place = root / (name + _SUFFIX)
-        if place.exists() and unicodedata.normalize("NFC", session_id_of(place)) == normal:
+        held = session_id_of(place) if place.is_file() else None
+        if held is not None and unicodedata.normalize("NFC", held) == normal:
             return f"{folder}/{name}{_SUFFIX}"
-    taken = {place.name.casefold() for place in _logs_in(root)}
+    taken = {place.name.casefold() for place in _entries_of(root)}
     name = hashed if (encoded + _SUFFIX).casefold() in taken else encoded
     return f"{folder}/{name}{_SUFFIX}"
 
 
 def _logs_in(folder: Path) -> list[Path]:
+    return [place for place in _entries_of(folder) if place.is_file()]
+
+
+def _entries_of(folder: Path) -> list[Path]:
     if not folder.is_dir():
         return []
     return [p for p in folder.iterdir() if p.suffix == _SUFFIX and not p.name.startswith(".")]
 
 
-def session_id_of(place: Path) -> str:
-    """The id in the header; a file that lost its header goes by its name."""
+def session_id_of(place: Path) -> str | None:
+    """The id in the header; a file that lost its header goes by its name.
+
+    ``None`` when the file cannot be read, or says an id that can name no session.
+    """
+    try:
+        session_id = _written_id(place)
+        if session_id is None:
+            session_id = unquote(place.name.removesuffix(_SUFFIX), errors="surrogatepass")
+        encode_name(session_id)
+    except (OSError, BadInput):
+        return None
+    return session_id
+
+
+def _written_id(place: Path) -> str | None:
     with place.open("rb") as log:
         room = _HEADER_BYTES
         while room > 0 and (raw := log.readline(room)):  # the header is the first readable line
@@ -73,4 +106,4 @@ def session_id_of(place: Path) -> str:
                 return line.session_id
             if raw.strip():
                 break
-    return unquote(place.name.removesuffix(_SUFFIX), errors="surrogatepass")
+    return None

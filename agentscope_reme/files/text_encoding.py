@@ -76,17 +76,21 @@ def _decoded_exactly(data: bytes, name: str) -> str | None:
     return text if text.encode(name) == data else None
 
 
+def decode_guessing(data: bytes) -> tuple[str, TextEncoding]:
+    """As `decode_text`, with GB18030 tried for bytes that are neither UTF-8 nor marked."""
+    text, encoding = decode_text(data)
+    if encoding.exact:
+        return text, encoding
+    guess = _decoded_exactly(data, "gb18030")
+    return (text, encoding) if guess is None else (guess, TextEncoding("gb18030", exact=False))
+
+
 def indexable_text(data: bytes) -> str:
     """A file's text for the index, which is derived and may guess.
 
-    Bytes that are neither UTF-8 nor marked are tried as GB18030; what fits nothing becomes
-    U+FFFD. The number of lines is that of the file either way.
+    What fits no encoding becomes U+FFFD. The number of lines is that of the file either way.
     """
-    text, encoding = decode_text(data)
-    if encoding.exact:
-        return text
-    guess = _decoded_exactly(data, "gb18030")
-    return guess if guess is not None else without_surrogates(text)
+    return without_surrogates(decode_guessing(data)[0])
 
 
 def without_surrogates(text: str) -> str:

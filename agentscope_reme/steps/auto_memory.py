@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import datetime
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final
+from weakref import WeakValueDictionary
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from agentscope_reme.errors import BadInput
 from agentscope_reme.messages import Message
 from agentscope_reme.results import AutoMemoryResult
+from agentscope_reme.steps.base import Ref
 from agentscope_reme.steps.distil import DistilStep
+from agentscope_reme.steps.images import ImageTurns, prepare_images, save_images
 from agentscope_reme.steps.record import RecordStep
+from agentscope_reme.steps.requests import NamedRequest, earlier_answer, fingerprint_of
 from agentscope_reme.steps.session import SessionStep, pending_sessions
+
+_LOCKS: Final = "named requests"
 
 
 class AutoMemoryArguments(BaseModel):
@@ -23,7 +32,9 @@ class AutoMemoryArguments(BaseModel):
     messages: tuple[Message, ...] | None = None
     session_id: str | None = None
     date: datetime.date | None = None
+    include_images: bool = False
     hint: str = ""
+    request_id: str | None = Field(default=None, min_length=1, max_length=128)
 
 
 class AutoMemoryStep(SessionStep[AutoMemoryResult]):
@@ -36,21 +47,79 @@ class AutoMemoryStep(SessionStep[AutoMemoryResult]):
     record = RecordStep()
     distil = DistilStep()
 
+    settings = Ref(lambda parts: parts.settings)
+    agent = Ref(lambda parts: parts.agent)
+
     async def execute(self) -> AutoMemoryResult:
         """Run the call described by the run's values.
 
         Raises:
-            BadInput: messages came without a session id, or the id cannot name a file.
+            BadInput: messages or a request id came without a session id, the id cannot name a
+                file, an image cannot be used, or the request id belongs to another request;
+                nothing was saved.
         """
         arguments = self.context.parse(AutoMemoryArguments)
-        if arguments.messages is not None:
-            if arguments.session_id is None:
+        session_id = arguments.session_id
+        if session_id is None:
+            if arguments.messages is not None or arguments.request_id is not None:
                 raise BadInput(None, "`session_id` is missing", "Name the conversation.")
+            return await self._catch_up()
+        if arguments.request_id is None:
+            return await self._run(arguments, session_id)
+        return await self._run_named(arguments, session_id, arguments.request_id)
+
+    async def _run_named(
+        self, arguments: AutoMemoryArguments, session_id: str, request_id: str
+    ) -> AutoMemoryResult:
+        """The call once, and what it answered ever after; one named call of a session at a time."""
+        fingerprint = await asyncio.to_thread(
+            fingerprint_of,
+            session_id=session_id,
+            messages=arguments.messages,
+            date=arguments.date,
+            hint=arguments.hint,
+            include_images=arguments.include_images,
+        )
+        request = NamedRequest(request_id, fingerprint)
+        log = self.log_of(session_id)
+        async with self._alone(session_id):
+            known = await asyncio.to_thread(earlier_answer, log, request)
+            if known is not None:
+                return known
+            self.context.values["request"] = request
+            return await self._run(arguments, session_id)
+
+    async def _run(self, arguments: AutoMemoryArguments, session_id: str) -> AutoMemoryResult:
+        if arguments.messages is not None:
+            if arguments.include_images:
+                await self._take_images(arguments.messages, session_id)
             await self.record(self.context)
-            return await self.distil(self.context)
-        if arguments.session_id is not None:
-            return await self.distil(self.context)
-        return await self._catch_up()
+        return await self.distil(self.context)
+
+    async def _take_images(self, messages: tuple[Message, ...], session_id: str) -> None:
+        """Check the images, save the originals, and let the log refer to them."""
+        turns = await asyncio.to_thread(self._prepared, messages, session_id)
+        if turns is None:
+            return
+        await asyncio.to_thread(save_images, self.vault, turns.files)
+        self.context.values.update(
+            messages=turns.messages, image_sources=turns.sources, image_payloads=turns.payloads
+        )
+
+    def _prepared(self, messages: tuple[Message, ...], session_id: str) -> ImageTurns | None:
+        return prepare_images(
+            messages,
+            self.log_of(session_id),
+            agent=self.agent,
+            most_images=self.settings.max_image_num,
+        )
+
+    @asynccontextmanager
+    async def _alone(self, session_id: str) -> AsyncIterator[None]:
+        shared = self.context.application.metadata.setdefault(_LOCKS, WeakValueDictionary())
+        lock: asyncio.Lock = shared.setdefault(session_id, asyncio.Lock())
+        async with lock:
+            yield
 
     async def _catch_up(self) -> AutoMemoryResult:
         waiting = await asyncio.to_thread(pending_sessions, self.context.application.components)
@@ -73,5 +142,6 @@ def _add(total: AutoMemoryResult, one: AutoMemoryResult) -> None:
     total.path = one.path or total.path
     total.date = one.date or total.date
     total.session_path = one.session_path
+    total.images = list(dict.fromkeys([*total.images, *one.images]))
     total.failed.extend(one.failed)
     total.model_calls += one.model_calls

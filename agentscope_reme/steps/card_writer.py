@@ -4,22 +4,32 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, replace
+from string import Template
 from typing import Any, Final
 
 from agentscope_reme.clock import Clock
+from agentscope_reme.context.interleaved import Interleaved
 from agentscope_reme.context.transcript import shorten
 from agentscope_reme.errors import Conflict, ModelFailed
 from agentscope_reme.files.change_set import ChangeSet
 from agentscope_reme.files.documents import MarkdownDocument
-from agentscope_reme.messages import Message, TextBlock
+from agentscope_reme.messages import Message
 from agentscope_reme.ports import AgentPort, AgentRun, Tool, ToolOutput
 from agentscope_reme.quoting import defuse
 from agentscope_reme.runtime.failures import FailureLog
 from agentscope_reme.schema import content_hash
 from agentscope_reme.settings import Settings
-from agentscope_reme.steps.cards import card_stem, find_card, free_path, slug, with_provenance
+from agentscope_reme.steps.cards import (
+    card_stem,
+    find_card,
+    free_path,
+    slug,
+    with_provenance,
+    with_source_images,
+)
+from agentscope_reme.steps.images import sources_of
 from agentscope_reme.steps.prompts import load_prompt
-from agentscope_reme.steps.transcript import render_transcript
+from agentscope_reme.steps.transcript import add_transcript, render_transcript
 from agentscope_reme.store.base import BaseFileStore
 from agentscope_reme.tools.agent_tools import file_tools
 from agentscope_reme.tools.file_operations import FileOperations
@@ -44,6 +54,12 @@ class CardRequest:
     session_path: str
     messages: tuple[Message, ...]
     hint: str = ""
+    include_images: bool = False
+
+    @property
+    def sources(self) -> list[str]:
+        """The images the model is shown, as they are cited."""
+        return sources_of(self.messages) if self.include_images else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +136,7 @@ class CardWriter:
         wanted = _CREATE_TOOLS if card is None else _UPDATE_TOOLS
         tools = [_noting(tool, refusals) for tool in self._tools(staged, scope, wanted)]
         run: AgentRun[Any] = await self.agent.run(
-            load_prompt("auto_memory_system", self.language).template,
+            self._instructions(request),
             [await asyncio.to_thread(self._prompt, request, card, staged)],
             tools,
             max_iters=max_iters,
@@ -149,23 +165,37 @@ class CardWriter:
             workspace=self.workspace,
         )
 
+    def _instructions(self, request: CardRequest) -> str:
+        system = load_prompt("auto_memory_system", self.language).template
+        if not request.sources:
+            return system
+        return f"{system}\n{load_prompt('auto_memory_images', self.language).template}"
+
     def _prompt(self, request: CardRequest, card: str | None, staged: ChangeSet) -> Message:
         values = {
             "day": request.day,
             "session_id": defuse(request.session_id),
             "hint": defuse(request.hint) or "-",
-            "conversation": render_transcript(
-                request.messages, self.clock, budget_tokens=self.settings.auto_memory_prompt_tokens
-            ),
         }
-        if card is None:
-            text = load_prompt("auto_memory_create", self.language).substitute(values)
-        else:
+        name = "auto_memory_create" if card is None else "auto_memory_update"
+        if card is not None:
             values["card"] = card
             text = MarkdownDocument.parse(staged.read(card)).text
             values["card_text"] = defuse(shorten(text, self.settings.tool_answer_bytes // 2))
-            text = load_prompt("auto_memory_update", self.language).substitute(values)
-        return Message(role="user", name="user", blocks=(TextBlock(text=text),))
+        before, after = load_prompt(name, self.language).template.split("$conversation")
+        prompt = Interleaved(defuse, most_images=self.settings.max_image_num)
+        prompt.add_words(Template(before).substitute(values))
+        self._add_conversation(prompt, request)
+        prompt.add_words(Template(after).substitute(values))
+        return Message(role="user", name="user", blocks=prompt.blocks)
+
+    def _add_conversation(self, prompt: Interleaved, request: CardRequest) -> None:
+        budget = self.settings.auto_memory_prompt_tokens
+        if request.sources:
+            add_transcript(prompt, request.messages, self.clock, budget_tokens=budget)
+        else:
+            said = render_transcript(request.messages, self.clock, budget_tokens=budget)
+            prompt.add_words(said)
 
     def _draft(self, request: CardRequest, card: str | None, staged: ChangeSet) -> _Draft | None:
         """What the agent made of the card, with the provenance put in; ``None`` for nothing."""
@@ -179,7 +209,7 @@ class CardWriter:
             session_path=request.session_path,
             before=before,
         )
-        return _Draft(path, content, before)
+        return _Draft(path, with_source_images(content, request.sources, before), before)
 
     def _written(self, request: CardRequest, staged: ChangeSet) -> str | None:
         folder = f"daily/{request.day}/"

@@ -6,12 +6,13 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from pathlib import PurePosixPath
-from typing import Final
+from typing import Any, Final
 
 from agentscope_reme.files.documents import MarkdownDocument
 from agentscope_reme.files.wikilinks import parse_wikilinks
 from agentscope_reme.schema import FileNode
 from agentscope_reme.store.base import BaseFileStore
+from agentscope_reme.workspace import is_markdown
 
 _LONGEST_SLUG_BYTES: Final = 80
 _FALLBACK_SLUG: Final = "conversation"
@@ -23,7 +24,7 @@ def find_card(
     store: BaseFileStore, *, day: str, session_id: str, session_path: str
 ) -> FileNode | None:
     """The one card of a session on a day: by ``session_id``, else by ``source_conversation``."""
-    cards = [node for node in store.nodes(f"daily/{day}/") if node.path.endswith(".md")]
+    cards = [node for node in store.nodes(f"daily/{day}/") if is_markdown(node.path)]
     for node in cards:
         if str(node.front_matter.extra.get("session_id", "")) == session_id:
             return node
@@ -84,6 +85,43 @@ def with_provenance(
     if lost := _lost_links(before, document.dump()):
         _add_sources(document, lost)
     return document.dump()
+
+
+def with_source_images(data: bytes, sources: Iterable[str], before: bytes | None) -> bytes:
+    """The card with images in its ``source_images``, behind those that are listed there already.
+
+    Args:
+        data: the card.
+        sources: workspace paths, listed as links, and web addresses.
+        before: the card as it was; what it listed stays listed.
+    """
+    document = MarkdownDocument.parse(data)
+    present = _source_images(document)
+    earlier = [] if before is None else _source_images(MarkdownDocument.parse(before))
+    wanted = [source if "://" in source else f"[[{source}]]" for source in sources]
+    known = set(map(_spelled, present))
+    lost = [entry for entry in earlier if _spelled(entry) not in known]
+    known.update(map(_spelled, lost))
+    missing = [source for source in wanted if source not in known]
+    if lost or missing:
+        document.set("source_images", [*lost, *present, *missing])
+    return document.dump()
+
+
+def _source_images(document: MarkdownDocument) -> list[Any]:
+    listed = document.front_matter.get("source_images")
+    if isinstance(listed, list):
+        return listed
+    return [] if listed in (None, "") else [listed]
+
+
+def _spelled(entry: object) -> str:
+    """An entry as text; an unquoted ``[[path]]`` is read as nested lists by YAML."""
+    while isinstance(entry, list) and len(entry) == 1:
+        entry = entry[0]
+        if isinstance(entry, str):
+            return f"[[{entry}]]"
+    return str(entry)
 
 
 def _add_sources(document: MarkdownDocument, lost: list[str]) -> None:

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import datetime
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from itertools import groupby, takewhile
 from typing import Final
 from weakref import WeakValueDictionary
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from agentscope_reme.errors import Conflict, ReMeError
+from agentscope_reme.files.growing_file import Extension
 from agentscope_reme.files.session_log import LoggedMessage, SessionLog
-from agentscope_reme.messages import latest_moment
+from agentscope_reme.messages import Message, latest_moment
 from agentscope_reme.ports import AgentPort
 from agentscope_reme.results import AutoMemoryResult, Failure
 from agentscope_reme.runtime.budget import CallBudget
 from agentscope_reme.steps.base import Ref
 from agentscope_reme.steps.card_writer import CardOutcome, CardRequest, CardWriter
+from agentscope_reme.steps.images import image_folder, refuse_blind, sources_of, with_images
+from agentscope_reme.steps.requests import NamedRequest, earlier_answer
 from agentscope_reme.steps.session import SessionStep
 from agentscope_reme.steps.transcript import first_part
 
@@ -32,7 +35,9 @@ class DistilArguments(BaseModel):
     """What a distillation reads from its run.
 
     ``recorded_ids`` are turns that belong to one call and so to one card; other pending turns are
-    split at day boundaries. ``date`` overrides the day of all of them.
+    split at day boundaries. ``date`` overrides the day of all of them. With ``include_images`` the
+    model sees images: those of ``image_payloads`` as they were given, others as they were saved.
+    ``image_sources`` are the images of the call; ``request`` is its name, for a repeat.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -41,12 +46,17 @@ class DistilArguments(BaseModel):
     recorded_ids: frozenset[str] = frozenset()
     date: datetime.date | None = None
     hint: str = ""
+    include_images: bool = False
+    image_payloads: Mapping[str, str] = Field(default_factory=dict)
+    image_sources: tuple[str, ...] = ()
+    request: NamedRequest | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
     day: str
     turns: list[LoggedMessage]
+    is_last: bool
 
 
 class DistilStep(SessionStep[AutoMemoryResult]):
@@ -71,15 +81,24 @@ class DistilStep(SessionStep[AutoMemoryResult]):
         """
         arguments = self.context.parse(DistilArguments)
         log = self.log_of(arguments.session_id)
-        result = AutoMemoryResult(session_path=self.evidence_of(log))
+        result = AutoMemoryResult(
+            session_path=self.evidence_of(log), images=list(arguments.image_sources)
+        )
         async with self._alone(arguments.session_id) as mine:
+            if mine and arguments.request is not None:  # another process may have been faster
+                known = await asyncio.to_thread(earlier_answer, log, arguments.request)
+                if known is not None:
+                    return known
             if mine and self.agent is not None:
                 await self._distil_all(arguments, log, self._writer(self.agent), result)
             else:
                 result.pending = bool(await asyncio.to_thread(log.pending))
             if not (result.pending or result.failed or result.date):
                 await asyncio.to_thread(_point_to_last_card, log, result)
-        return _told(result, has_model=self.agent is not None)
+            told = _told(result, has_model=self.agent is not None)
+            if mine and arguments.request is not None and told.success and not told.pending:
+                await asyncio.to_thread(self._keep_answer, log, arguments.request, told)
+        return told
 
     @asynccontextmanager
     async def _alone(self, session_id: str) -> AsyncIterator[bool]:
@@ -116,6 +135,7 @@ class DistilStep(SessionStep[AutoMemoryResult]):
     def _first_part(self, arguments: DistilArguments, turns: Sequence[LoggedMessage]) -> _Part:
         own = arguments.recorded_ids
         first_is_own = turns[0].id in own
+        images = self.settings.max_image_num if arguments.include_images else None
         alike = list(takewhile(lambda turn: (turn.id in own) == first_is_own, turns))
         if arguments.date is not None:
             day = arguments.date.isoformat()
@@ -124,7 +144,8 @@ class DistilStep(SessionStep[AutoMemoryResult]):
         else:
             day, alike = self._first_day(alike)
         budget = self.settings.auto_memory_prompt_tokens
-        return _Part(day, first_part(alike, self.clock, budget_tokens=budget))
+        part = first_part(alike, self.clock, budget_tokens=budget, most_images=images)
+        return _Part(day, part, is_last=len(part) == len(turns))
 
     def _latest_day(self, turns: Sequence[LoggedMessage]) -> str:
         latest = latest_moment([turn.message for turn in turns], self.clock)
@@ -157,20 +178,71 @@ class DistilStep(SessionStep[AutoMemoryResult]):
             session_id=arguments.session_id,
             session_path=result.session_path,
             hint=arguments.hint,
-            messages=tuple(turn.message for turn in part.turns),
+            messages=await asyncio.to_thread(self._shown, arguments, log, part),
+            include_images=arguments.include_images,
         )
+        if arguments.include_images:
+            shown = sources_of(request.messages)
+            result.images = list(dict.fromkeys([*result.images, *shown]))
         outcome = await self._write_card(writer, request, max_iters)
-        await asyncio.to_thread(self._settle, log, part.turns[-1].id, outcome.path)
         result.model_calls += outcome.calls
         result.date = part.day
         if outcome.path is not None:
             result.path = outcome.path
             result.created = result.created or outcome.created
             result.modified = result.modified or outcome.modified
+        answered = arguments.request if part.is_last else None
+        await asyncio.to_thread(self._settle, log, part, outcome.path, answered, result)
         return outcome.calls
 
-    def _settle(self, log: SessionLog, through: str, card: str | None) -> None:
-        written = log.mark_distilled(through, card=card)
+    def _shown(
+        self, arguments: DistilArguments, log: SessionLog, part: _Part
+    ) -> tuple[Message, ...]:
+        messages = tuple(turn.message for turn in part.turns)
+        if not arguments.include_images:
+            return messages
+        folder, given = image_folder(log), arguments.image_payloads
+        shown = tuple(with_images(message, self.vault, folder, given) for message in messages)
+        if sources_of(shown):
+            refuse_blind(self.agent)
+        return shown
+
+    def _settle(
+        self,
+        log: SessionLog,
+        part: _Part,
+        card: str | None,
+        request: NamedRequest | None,
+        result: AutoMemoryResult,
+    ) -> None:
+        """Write the cursor; on the last part with the name of the request and its answer."""
+        through = part.turns[-1].id
+        if request is None:
+            written = log.mark_distilled(through, card=card)
+        else:
+            told = _told(result.model_copy(), has_model=True)
+            written = log.mark_distilled(
+                through,
+                card=card,
+                request_id=request.request_id,
+                fingerprint=request.fingerprint,
+                result=told.model_dump(mode="json"),
+            )
+        self._follow(log, written)
+
+    def _keep_answer(
+        self, log: SessionLog, request: NamedRequest, result: AutoMemoryResult
+    ) -> None:
+        """Note the answer of a request whose turns had been distilled before."""
+        if log.answered(request.request_id) is None:
+            written = log.mark_answered(
+                request.request_id,
+                fingerprint=request.fingerprint,
+                result=result.model_dump(mode="json"),
+            )
+            self._follow(log, written)
+
+    def _follow(self, log: SessionLog, written: Extension | None) -> None:
         try:
             self.vault.log_changed(log.path, written)
         except ReMeError as error:  # the cursor is durable; the next scan indexes the log

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from pydantic import BaseModel, ConfigDict
 
 from agentscope_reme.errors import ReMeError
-from agentscope_reme.files.session_log import session_ids
+from agentscope_reme.files.session_names import odd_entries, session_ids
 from agentscope_reme.results import DoctorResult, Failure
+from agentscope_reme.schema import FileNode
 from agentscope_reme.steps.base import Ref
 from agentscope_reme.steps.session import SessionStep, open_log
 from agentscope_reme.store.indexer import FileIndexer
@@ -50,18 +51,19 @@ class DoctorStep(SessionStep[DoctorResult]):
         view = LiveView(self.vault, actor="doctor")
         indexer = FileIndexer(self.settings)
         paths = [path for path in view.paths() if indexer.indexable(path)]
-        stale = list(self._stale(view, indexer, paths))
+        nodes = {node.path: node for node in self.store.nodes()}
+        stale = list(self._stale(view, indexer, paths, nodes))
         known = set(paths)
         stale += [
-            Failure(item=node.path, reason="indexed, but the file is gone")
-            for node in self.store.nodes()
-            if node.path not in known
+            Failure(item=path, reason="indexed, but the file is gone")
+            for path in nodes.keys() - known
+            if not view.exists(path)
         ]
         for path in self.vault.dirty:
             stale.append(Failure(item=path, reason="waits to be indexed"))
         for path, reason in self.store.audit().items():
             stale.append(Failure(item=path, reason=reason))
-        found = [*stale, *self._too_large(), *self._in_files(view), *self._in_logs()]
+        found = [*stale, *self._too_large(), *self._in_files(view, nodes), *self._in_logs()]
         repaired = self._repair(stale) if repair and stale else 0
         rows = [f"{difference.item}: {difference.reason}" for difference in found]
         if repaired:
@@ -72,40 +74,44 @@ class DoctorStep(SessionStep[DoctorResult]):
             repaired=repaired,
         )
 
-    def _stale(self, view: LiveView, indexer: FileIndexer, paths: list[str]) -> Iterator[Failure]:
+    def _stale(
+        self, view: LiveView, indexer: FileIndexer, paths: list[str], nodes: Mapping[str, FileNode]
+    ) -> Iterator[Failure]:
         for path in paths:
-            try:
-                data = view.read(path)
-            except ReMeError as error:
-                yield Failure(item=path, reason=str(error))
-                continue
-            if len(data) > self.settings.max_indexed_file_bytes:
-                self.context.values.setdefault(_TOO_LARGE, []).append(path)
-                continue
-            node = self.store.node(path)
-            if node is None:
-                yield Failure(item=path, reason="not indexed")
-                continue
-            fresh = indexer.index(path, data, mtime_ns=node.st_mtime_ns)
-            if fresh.node != node:
-                yield Failure(item=path, reason="the index describes another version")
-            elif [c.id for c in fresh.chunks] != [c.id for c in self.store.chunks(path)]:
-                yield Failure(item=path, reason="the index holds other chunks")
+            reason = self._difference(view, indexer, path, nodes.get(path))
+            if reason is not None:  # it may have been written a moment ago
+                reason = self._difference(view, indexer, path, self.store.node(path))
+            if reason is not None:
+                yield Failure(item=path, reason=reason)
+
+    def _difference(
+        self, view: LiveView, indexer: FileIndexer, path: str, node: FileNode | None
+    ) -> str | None:
+        try:
+            data = view.read(path)
+        except ReMeError as error:
+            return str(error)
+        if len(data) > self.settings.max_indexed_file_bytes:
+            self.context.values.setdefault(_TOO_LARGE, []).append(path)
+            return None
+        if node is None:
+            return "not indexed"
+        fresh = indexer.index(path, data, mtime_ns=node.st_mtime_ns).node
+        return None if fresh == node else "the index describes another version"
 
     def _too_large(self) -> Iterator[Failure]:
         limit = self.settings.max_indexed_file_bytes
         for path in self.context.values.get(_TOO_LARGE, ()):
             yield Failure(item=path, reason=f"larger than {limit} bytes, so it is not searched")
 
-    def _in_files(self, view: LiveView) -> Iterator[Failure]:
-        for node in self.store.nodes():
+    def _in_files(self, view: LiveView, nodes: Mapping[str, FileNode]) -> Iterator[Failure]:
+        for node in nodes.values():
             if node.front_matter_error:
                 yield Failure(item=node.path, reason=f"front matter: {node.front_matter_error}")
             for link in node.links:
-                if "://" not in link.target_path and not self._stands(view, link.target_path):
-                    yield Failure(
-                        item=node.path, reason=f"links to [[{link.target_path}]], which is missing"
-                    )
+                target = link.target_path
+                if not ("://" in target or target in nodes or self._stands(view, target)):
+                    yield Failure(item=node.path, reason=f"links to [[{target}]], which is missing")
 
     def _stands(self, view: LiveView, path: str) -> bool:
         try:
@@ -115,9 +121,16 @@ class DoctorStep(SessionStep[DoctorResult]):
 
     def _in_logs(self) -> Iterator[Failure]:
         parts = self.context.application.components
+        for path, reason in odd_entries(self.workspace).items():
+            yield Failure(item=path, reason=reason)
         for session_id in session_ids(self.workspace):
             log = open_log(parts, session_id)
-            for line in log.read().unreadable:
+            try:
+                unreadable = log.read().unreadable
+            except ReMeError as error:
+                yield Failure(item=log.path, reason=str(error))
+                continue
+            for line in unreadable:
                 yield Failure(item=f"{log.path}:{line}", reason="unreadable line, kept as it is")
 
     def _repair(self, stale: list[Failure]) -> int:

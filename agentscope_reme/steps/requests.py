@@ -31,11 +31,13 @@ def fingerprint_of(
     include_images: bool,
 ) -> str:
     """SHA-256 of the request as canonical JSON: sorted keys, no blanks, messages as they are."""
+    rows = None
+    if messages is not None:
+        rows = [message.model_dump(mode="json", exclude_none=True) for message in messages]
     asked = {
         "session_id": session_id,
-        "messages": messages
-        and [message.model_dump(mode="json", exclude_none=True) for message in messages],
-        "date": date and date.isoformat(),
+        "messages": rows,
+        "date": date.isoformat() if date else None,
         "hint": hint,
         "include_images": include_images,
     }

@@ -9,7 +9,8 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from datetime import date
 from typing import Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic_core import PydanticCustomError
 
 from agentscope_reme.errors import BadInput
 from agentscope_reme.results import BranchCounts, SearchResult
@@ -47,6 +48,14 @@ class SearchArguments(BaseModel):
     max_links_per_direction: int = Field(default=10, ge=0)
     tool_context_id: str | None = None
     vector_deadline_ms: int | None = Field(default=None, ge=1)
+
+    @field_validator("end_date")
+    @classmethod
+    def _not_before_the_start(cls, end: date | None, info: ValidationInfo) -> date | None:
+        start = info.data.get("start_date")
+        if end is not None and start is not None and end < start:
+            raise PydanticCustomError("date_order", "this is before `start_date`")
+        return end
 
     @property
     def where(self) -> SearchFilter:

@@ -11,6 +11,7 @@ import numpy as np
 
 from agentscope_reme.errors import BadInput
 from agentscope_reme.store.inverted_index import LARGEST_TAIL, InvertedIndex
+from agentscope_reme.store.keyword_query import KeywordQuery
 from agentscope_reme.store.postings import Bools, Document
 from agentscope_reme.store.term_keys import TermCounts, term_key
 from agentscope_reme.store.tokenizers import MemoryTokenizer, Tokenizer
@@ -102,9 +103,9 @@ class BM25Index:
             limit: at most so many; 0 or less answers nothing.
             only: answer from these ids; statistics stay those of all documents.
         """
-        keys = [term_key(term) for term in self.tokenizer.query_terms(query)]
+        wanted = KeywordQuery.of(self.tokenizer, query)
         with self._lock:
-            found = self._index.search(keys, limit, self._allowed(only))
+            found = self._index.search(wanted, limit, self._allowed(only))
             found.sort(key=lambda hit: (-hit[0], hit[2]))
             return [(self._ids[slot], score) for score, _owner, slot in found[: max(limit, 0)]]
 

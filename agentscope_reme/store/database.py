@@ -68,7 +68,10 @@ class Database:
         with self.generations.exclusive():
             place = self.generations.current()
             if place is None:
-                self._start_generation(self.generations.unnamed())
+                old = self.generations.unnamed()
+                if old is None and self._place is not None:
+                    self.notices.append("The index was removed while in use; it is made anew.")
+                self._start_generation(old)
                 return
             try:
                 self._connect(place)

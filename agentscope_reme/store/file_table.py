@@ -11,7 +11,12 @@ import numpy as np
 from agentscope_reme.store.base import SearchFilter
 from agentscope_reme.store.contradiction import Contradiction
 from agentscope_reme.store.file_entry import FileEntry
-from agentscope_reme.store.filters import content_matches, path_matches, plain_value
+from agentscope_reme.store.filters import (
+    asks_for_contents,
+    content_matches,
+    path_matches,
+    plain_value,
+)
 from agentscope_reme.store.postings import Bools, Ints
 
 _REMEMBERED_FILTERS: Final = 16
@@ -64,7 +69,7 @@ class FileTable:
                 mask = np.concatenate((mask, np.zeros(entry.id - len(mask) + _SPARE, np.bool_)))
                 self._masks[key] = (where, mask)
             mask[entry.id] = path_matches(where, entry.path) and content_matches(
-                where, tags, front_matter
+                where, entry.path, tags, front_matter
             )
 
     def replace(self, entry: FileEntry) -> None:
@@ -117,9 +122,11 @@ class FileTable:
     def _evaluate(self, where: SearchFilter, contents: Contents) -> Bools:
         mask = np.zeros(self._last_id + _SPARE, np.bool_)
         passing = [e for e in self._by_path.values() if path_matches(where, e.path)]
-        if where.tags or where.fields:
+        if asks_for_contents(where):
             known = contents(where)
-            passing = [e for e in passing if content_matches(where, *known.get(e.id, ((), {})))]
+            passing = [
+                e for e in passing if content_matches(where, e.path, *known.get(e.id, ((), {})))
+            ]
         mask[[entry.id for entry in passing]] = True
         return mask
 

@@ -23,6 +23,12 @@ def date_of(path: str) -> str | None:
     return found[1] if found else None
 
 
+def day_of(path: str, front_matter: Mapping[str, Any]) -> str | None:
+    """The day a file belongs to: that of its path, else ``date`` in its front matter."""
+    written = str(plain_value(front_matter.get("date")))[:10]
+    return date_of(path) or (written if _is_date(written) else None)
+
+
 def normalise_tag(tag: object) -> str | None:
     """The one spelling of a tag: case-folded, blanks inside as ``_``; ``None`` when it is none."""
     if isinstance(tag, bool) or not isinstance(tag, str | int):
@@ -43,11 +49,14 @@ def check_filter(where: SearchFilter) -> None:
     """Refuse a filter that could only mislead.
 
     Raises:
-        BadInput: a date is not ``YYYY-MM-DD``, or no tag is left after normalisation.
+        BadInput: a date is not ``YYYY-MM-DD``, the first is after the last, or no tag is left
+            after normalisation.
     """
     for day in (where.start_date, where.end_date):
         if day is not None and not _is_date(day):
             raise BadInput(day, "this is no date", "Write dates as YYYY-MM-DD.")
+    if where.start_date and where.end_date and where.start_date > where.end_date:
+        raise BadInput(where.start_date, f"this is after {where.end_date}", "Swap the two dates.")
     if where.tags and not normalise_tags(where.tags):
         raise BadInput(where.tags, "no valid tag among these", "A tag needs a letter or a digit.")
 
@@ -64,16 +73,22 @@ def path_matches(where: SearchFilter, path: str) -> bool:
             return False
         if where.layers is not None and layer not in where.layers:
             return False
-    if where.start_date is None and where.end_date is None:
-        return True
-    day = date_of(path)
-    return day is None or (where.start_date or day) <= day <= (where.end_date or day)
+    return True
+
+
+def asks_for_contents(where: SearchFilter) -> bool:
+    """Whether there are conditions for `content_matches` to look at."""
+    return bool(where.tags or where.fields or where.start_date or where.end_date)
 
 
 def content_matches(
-    where: SearchFilter, tags: Collection[str], front_matter: Mapping[str, Any]
+    where: SearchFilter, path: str, tags: Collection[str], front_matter: Mapping[str, Any]
 ) -> bool:
-    """Whether the conditions on tags and front matter hold."""
+    """Whether the conditions on dates, tags and front matter hold; undated files have any date."""
+    if where.start_date or where.end_date:
+        day = day_of(path, front_matter)
+        if day and not (where.start_date or day) <= day <= (where.end_date or day):
+            return False
     if where.tags and not set(normalise_tags(where.tags)) & set(tags):
         return False
     return all(_field_matches(front_matter.get(k), v) for k, v in where.fields.items())

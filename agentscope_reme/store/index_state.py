@@ -242,9 +242,14 @@ def filter_contents(
 ) -> Mapping[int, tuple[Collection[str], Mapping[str, Any]]]:
     """Tags and front matter by file number, as far as the filter needs them."""
     tags: dict[int, list[str]] = {}
-    for tag, file_id in connection.execute("SELECT tag, file_id FROM tags"):
-        tags.setdefault(file_id, []).append(tag)
-    fields = dict(front_matter_rows(connection)) if where.fields else {}
+    if where.tags:
+        for tag, file_id in connection.execute("SELECT tag, file_id FROM tags"):
+            tags.setdefault(file_id, []).append(tag)
+    fields: dict[int, dict[str, Any]] = {}
+    if where.fields:
+        fields = dict(front_matter_rows(connection))
+    elif where.start_date or where.end_date:
+        fields = dict(front_matter_rows(connection, "WHERE front_matter LIKE '%\"date\"%'"))
     return {i: (tags.get(i, ()), fields.get(i, {})) for i in tags.keys() | fields.keys()}
 
 

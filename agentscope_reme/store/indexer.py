@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any, Final
 
@@ -16,14 +16,14 @@ from agentscope_reme.schema import FileChunk, FileNode, FrontMatter, chunk_id, c
 from agentscope_reme.settings import Settings
 from agentscope_reme.store.base import IndexedFile
 from agentscope_reme.store.filters import TAGS_PER_FILE, normalise_tags, plain_value
+from agentscope_reme.workspace import MARKDOWN_SUFFIXES, is_markdown
 
 TAG_KEYS: Final = ("memory_tags", "tags")
-"""Front matter keys whose lists are a file's tags; the first ones count first."""
+"""Front matter keys whose values are a file's tags; the first ones count first."""
 
-_RULES: Final = "files-1"
+_RULES: Final = "files-2"
 """Raised with every change of what a file's chunks, links or tags are."""
-_MARKDOWN: Final = frozenset({".md", ".markdown"})
-_TEXT: Final = _MARKDOWN | {
+_TEXT: Final = MARKDOWN_SUFFIXES | {
     ".txt", ".log", ".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".yaml", ".yml",
 }  # fmt: skip
 _LAYERS: Final = frozenset({"daily", "digest", "resource", "memory"})
@@ -60,7 +60,7 @@ class FileIndexer:
         if any(part.startswith(".") for part in place.parts):
             return False
         if len(place.parts) == 1:
-            return suffix in _MARKDOWN
+            return suffix in MARKDOWN_SUFFIXES
         if place.parts[:2] == _DIALOG:
             return suffix == ".jsonl"
         return place.parts[0] in _LAYERS and suffix in _TEXT
@@ -83,7 +83,7 @@ class FileIndexer:
         if len(data) > self._settings.max_indexed_file_bytes or _is_binary(data):
             return IndexedFile(node, ())
         text = indexable_text(data)
-        if PurePosixPath(path).suffix.casefold() in _MARKDOWN:
+        if is_markdown(path):
             return self._markdown(node, text)
         chunks = tuple(chunker_for(path, self._settings.chunk_byte_size).chunk(path, text))
         return IndexedFile(node.model_copy(update={"chunk_ids": _ids(chunks)}), chunks)
@@ -143,9 +143,15 @@ def _storable(value: Any) -> Any:
 
 
 def _tags(values: Mapping[str, Any]) -> tuple[str, ...]:
-    lists = [values.get(key) for key in TAG_KEYS]
-    tags = [tag for found in lists if isinstance(found, list) for tag in found]
+    tags = [tag for key in TAG_KEYS for tag in _listed(values.get(key))]
     return tuple(without_surrogates(tag) for tag in normalise_tags(tags)[:TAGS_PER_FILE])
+
+
+def _listed(tags: Any) -> Sequence[Any]:
+    """A list of tags as it is; ``tags: a, b`` is one as well, and so is a single tag."""
+    if isinstance(tags, str):
+        return tags.split(",") if "[[" not in tags else []  # a link is no tag
+    return tags if isinstance(tags, list) else [tags]
 
 
 def _stand_in(path: str, front: FrontMatter, end_line: int) -> tuple[FileChunk, ...]:

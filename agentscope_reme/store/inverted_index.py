@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from agentscope_reme.store.keyword_query import KeywordQuery
 from agentscope_reme.store.passage_context import Neighbours, PassageContext
 from agentscope_reme.store.postings import (
     LARGEST_SEGMENT,
@@ -129,7 +130,7 @@ class InvertedIndex:
         return [*packed, _packed(group)] if group else packed
 
     def search(
-        self, keys: Sequence[int], limit: int, allowed: Bools | None = None
+        self, query: KeywordQuery, limit: int, allowed: Bools | None = None
     ) -> list[tuple[float, int, int]]:
         """The best documents as ``(score, owner, slot)``, in no order.
 
@@ -137,16 +138,19 @@ class InvertedIndex:
         decides between them.
 
         Args:
-            keys: distinct term keys.
+            query: what is looked for.
             limit: how many documents are wanted.
             allowed: by owner number, whether its documents may be answered.
         """
-        if limit < 1 or not keys or not self.live:
+        if limit < 1 or not (query.keys or query.characters) or not self.live:
             return []
         parts = [part for part in self.parts if part.live]
-        wanted = np.array(keys, np.int64)
-        lists = [part.find(wanted) for part in parts]
-        weights = self._weights(parts, lists)
+        wanted = np.array(query.keys, np.int64)
+        lists = [
+            [*part.find(wanted), *(part.find_character(c) for c in query.characters)]
+            for part in parts
+        ]
+        weights = self._weights(parts, lists, (*query.weights, *(1.0 for _ in query.characters)))
         scores = self._cleared(sum(map(len, parts)))
         self._accumulate(parts, lists, weights, scores)
         owners = self._owner_numbers(parts)
@@ -166,8 +170,10 @@ class InvertedIndex:
         """The segments and the tail, in slot order."""
         return [*self.segments, self.tail]
 
-    def _weights(self, parts: list[Part], lists: list[list[Found]]) -> list[tuple[int, float]]:
-        """``(term number, idf · (k1 + 1))`` of the terms that occur, commonest first."""
+    def _weights(
+        self, parts: list[Part], lists: list[list[Found]], worth: Sequence[float]
+    ) -> list[tuple[int, float]]:
+        """``(term number, worth · idf · (k1 + 1))`` of the terms that occur, commonest first."""
         weights: list[tuple[int, int]] = []
         for term in range(len(lists[0])):
             frequency = sum(
@@ -178,7 +184,8 @@ class InvertedIndex:
         weights.sort(key=lambda pair: (-pair[0], pair[1]))
         scale = self.k1 + 1
         return [
-            (term, scale * math.log1p((self.live - df + 0.5) / (df + 0.5))) for df, term in weights
+            (term, worth[term] * scale * math.log1p((self.live - df + 0.5) / (df + 0.5)))
+            for df, term in weights
         ]
 
     def _accumulate(

@@ -30,6 +30,7 @@ from agentscope_reme.store.index_state import (
 from agentscope_reme.store.index_writer import IndexWriter
 from agentscope_reme.store.indexed_text import IndexedText
 from agentscope_reme.store.indexer import index_fingerprint
+from agentscope_reme.store.keyword_query import KeywordQuery
 from agentscope_reme.store.open_marker import OpenMarker
 from agentscope_reme.store.postings import Bools
 from agentscope_reme.store.shadow import LocalShadow
@@ -39,7 +40,6 @@ from agentscope_reme.store.stored_files import (
     load_hits,
     load_nodes,
 )
-from agentscope_reme.store.term_keys import term_key
 from agentscope_reme.store.tokenizers import MemoryTokenizer
 from agentscope_reme.workspace import Workspace
 
@@ -157,10 +157,10 @@ class LocalFileStore(BaseFileStore):
         self, query: str, *, limit: int, where: SearchFilter | None = None
     ) -> list[SearchHit]:
         """BM25 over the indexed text, best first; ties by path and position."""
-        keys = [term_key(term) for term in self._tokenizer.query_terms(query)]
+        wanted = KeywordQuery.of(self._tokenizer, query)
 
         def search() -> list[SearchHit] | None:
-            found = self._session.state.index.search(keys, limit, self._allowed(where))
+            found = self._session.state.index.search(wanted, limit, self._allowed(where))
             return self._hits(found, limit, "keyword")
 
         return self._run(lambda: self._session.steady(search) or [])

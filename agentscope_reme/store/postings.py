@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from agentscope_reme.store.term_keys import TermCounts
+from agentscope_reme.store.term_keys import TermCounts, keys_with
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float32]
@@ -70,6 +70,18 @@ class Part:
     def find(self, keys: Ints) -> list[Found]:
         """The inverted list of each key; empty for unknown ones."""
         raise NotImplementedError
+
+    def known_keys(self) -> Ints:
+        """The keys that have a list, ascending."""
+        raise NotImplementedError
+
+    def find_character(self, character: str) -> Found:
+        """Where a character of a script without spaces stands, in words or alone."""
+        lists = self.find(keys_with(character, self.known_keys()))
+        docs, place = np.unique(np.concatenate([docs for docs, _ in lists]), return_inverse=True)
+        counts = np.concatenate([counts for _, counts in lists])
+        often = np.bincount(place, counts, len(docs))  # within a word it is part of two pairs
+        return docs, np.minimum((often + 1) // 2, LARGEST_COUNT).astype(np.uint8)
 
     def frequency(self, docs: NDArray[Any]) -> int:
         """How many of these documents are alive."""
@@ -129,6 +141,10 @@ class Segment(Part):
             for here, a, b in zip(known, first, last, strict=True)
         ]
 
+    def known_keys(self) -> Ints:
+        """The keys that have a list, ascending."""
+        return self.keys
+
 
 class Tail(Part):
     """The newest documents, in a dictionary that takes single additions at once.
@@ -161,6 +177,12 @@ class Tail(Part):
         if self._inverted < len(self._documents):
             self._invert()
         return [_unpacked(self._lists.get(key)) for key in keys.tolist()]
+
+    def known_keys(self) -> Ints:
+        """The keys that have a list, ascending."""
+        if self._inverted < len(self._documents):
+            self._invert()
+        return np.sort(np.fromiter(self._lists, np.int64, len(self._lists)))
 
     def live_documents(self) -> list[Document]:
         """The documents not deleted, in order."""

@@ -19,10 +19,16 @@ _LETTERS: Final = rf"(?:[^\W{HAN}{UNSPACED}]++|[{_MARKS}])++"
 
 HAN_RUN: Final = re.compile(f"[{HAN}]+")
 UNSPACED_RUN: Final = re.compile(f"[{UNSPACED}]+")
-WORD: Final = re.compile(rf"{_LETTERS}(?:['’-]{_LETTERS}|\.\d+)*")
+_SIGN: Final = r"(?:\+\+(?![\w+])|(?<!\w\w)#(?!\w))?"  # C++ and C#
+WORD: Final = re.compile(rf"{_LETTERS}(?:['’-]{_LETTERS}|\.\d+)*{_SIGN}")
 """A word or an identifier: letters, digits and ``_``, joined by single hyphens or apostrophes, or
-by a dot before a digit (``v1.2``)."""
-ASCII_WORD: Final = re.compile(r"[A-Za-z0-9_]+(?:['-][A-Za-z0-9_]+|\.[0-9]+)*")
+by a dot before a digit (``v1.2``); ``++`` belongs to a word, ``#`` to a single letter."""
+ASCII_WORD: Final = re.compile(rf"[A-Za-z0-9_]+(?:['-][A-Za-z0-9_]+|\.[0-9]+)*{_SIGN}")
 """`WORD` for ASCII text, several times faster."""
+EMOJI: Final = re.compile(
+    "[\u203c\u2049\u2122\u2139\u2194-\u21aa\u231a-\u23ff\u25aa-\u27bf\u2934-\u2935\u2b05-\u2b55"
+    "\U0001f000-\U0001f3fa\U0001f400-\U0001faff]"
+)
+"""One emoji; skin tones and joiners, which only vary another one, are left out."""
 IDENTIFIER_PART: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\dA-Za-z_]+")
 """The pieces of an identifier: ``getUserName`` → get, User, Name; ``x86_64`` → x, 86, 64."""

@@ -16,7 +16,7 @@ from agentscope_reme.schema import (
     SearchHit,
 )
 from agentscope_reme.store.file_entry import FileEntry
-from agentscope_reme.store.filters import date_of
+from agentscope_reme.store.filters import day_of
 from agentscope_reme.store.index_schema import Foreign
 from agentscope_reme.store.slots import unpack_id
 
@@ -96,7 +96,8 @@ def load_hits(
         slots = [slot for _score, slot in scored[start : start + _ASKED_AT_ONCE]]
         marks = ",".join("?" * len(slots))
         statement = (
-            "SELECT slot, chunks.id, start_line, end_line, headings, text, path, name, description "  # noqa: S608
+            "SELECT slot, chunks.id, start_line, end_line, headings, text, path, name, "  # noqa: S608
+            "description, front_matter "
             f"FROM chunks JOIN files ON files.id = file_id WHERE slot IN ({marks})"
         )
         rows.update({row[0]: row for row in connection.execute(statement, slots)})
@@ -151,7 +152,7 @@ def _links_of(connection: sqlite3.Connection, file_id: int, path: str) -> tuple[
 
 
 def _hit(row: tuple[Any, ...], score: float, branch: str, rank: int) -> SearchHit:
-    _slot, chunk, start, end, headings, text, path, name, description = row
+    _slot, chunk, start, end, headings, text, path, name, description, extra = row
     return SearchHit(
         chunk_id=unpack_id(chunk),
         path=path,
@@ -162,15 +163,19 @@ def _hit(row: tuple[Any, ...], score: float, branch: str, rank: int) -> SearchHi
         score=score,
         scores={branch: score},
         ranks={branch: rank},
-        date=date_of(path),
+        date=day_of(path, json.loads(extra) if extra else {}),
         name=name,
         description=description,
     )
 
 
-def front_matter_rows(connection: sqlite3.Connection) -> Iterable[tuple[int, dict[str, Any]]]:
-    """Every file's number and its whole front matter."""
-    rows = connection.execute("SELECT id, name, description, front_matter FROM files")
+def front_matter_rows(
+    connection: sqlite3.Connection, where: str = ""
+) -> Iterable[tuple[int, dict[str, Any]]]:
+    """The number and the whole front matter of the files a condition selects."""
+    rows = connection.execute(
+        f"SELECT id, name, description, front_matter FROM files {where}"  # noqa: S608
+    )
     for file_id, name, description, extra in rows:
         fields = json.loads(extra) if extra else {}
         yield file_id, {**fields, "name": name, "description": description}

@@ -46,6 +46,18 @@ def pair_keys(lines: str) -> Keys:
     return within
 
 
+def keys_with(character: str, keys: Keys) -> Keys:
+    """Those of some ascending term keys that stand for a character, or a pair with it."""
+    code = ord(character)
+    pairs = keys[np.searchsorted(keys, _PAIR) :]
+    low, high = np.searchsorted(
+        pairs, (_PAIR | code << _CODE_BITS, _PAIR | (code + 1) << _CODE_BITS)
+    )
+    second = pairs[(pairs & ((1 << _CODE_BITS) - 1)) == code]
+    itself = np.array([term_key(character)], np.int64)
+    return np.unique(np.concatenate((itself, pairs[low:high], second)))
+
+
 @dataclass(frozen=True, slots=True)
 class TermCounts:
     """The distinct term keys of a text, ascending, and how often each occurs."""

@@ -7,6 +7,7 @@ identifiers are kept whole and in parts.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable, Iterable
 from functools import lru_cache
@@ -19,6 +20,7 @@ import numpy as np
 from agentscope_reme.store.english_stem import english_stem
 from agentscope_reme.store.scripts import (
     ASCII_WORD,
+    EMOJI,
     HAN_RUN,
     IDENTIFIER_PART,
     UNSPACED_RUN,
@@ -27,10 +29,13 @@ from agentscope_reme.store.scripts import (
 from agentscope_reme.store.stop_words import QUERY_NOISE
 from agentscope_reme.store.term_keys import Keys, TermKeys, pair_keys, term_key
 
-_RULES: Final = "memory-1"
+_RULES: Final = "memory-2"
 """Raised with every change of what a text's terms are."""
 _CACHED_WORDS: Final = 1 << 16
 _NEWLINE_KEY: Final = term_key("\n")
+IDENTIFIER_WEIGHT: Final = 4.0
+"""What an identifier in a query is worth, all of its parts together being worth one word. It has
+to outdo a passage that repeats the parts and stands among others that do (see `PassageContext`)."""
 _LONGEST_TERM: Final = 64
 """Longer words (hashes, Base64) are cut: nobody types more, and a prefix is enough to match."""
 
@@ -77,7 +82,7 @@ class MemoryTokenizer:
             found += self._han_terms(run)
         for run in UNSPACED_RUN.findall(text):
             found += _unspaced_terms(run)
-        return found
+        return found + EMOJI.findall(text)
 
     def keys(self, text: str) -> Keys:
         """The `term_key` of each of `terms`: the same by a quicker way."""
@@ -89,6 +94,7 @@ class MemoryTokenizer:
         found = list(chain.from_iterable(map(lookup, WORD.findall(text))))
         for run in UNSPACED_RUN.findall(text):
             found += map(term_key, _unspaced_terms(run))
+        found += map(term_key, EMOJI.findall(text))
         han = "\n".join(HAN_RUN.findall(text))
         if not han:
             return np.array(found, np.int64)
@@ -99,18 +105,27 @@ class MemoryTokenizer:
 
     def query_terms(self, query: str) -> list[str]:
         """The terms of a query, each once; stop and question words only for want of others."""
+        return list(self.query_weights(query))
+
+    def query_weights(self, query: str) -> dict[str, float]:
+        """`query_terms` with what each is worth: 1, unless it belongs to an identifier."""
         text = _composed(query)
-        strong: list[str] = []
-        weak: list[str] = []
+        strong: dict[str, float] = {}
+        weak: dict[str, float] = {}
         for word in WORD.findall(text):
             noise = _folded(word) in QUERY_NOISE and not _is_symbolic(word)
-            (weak if noise else strong).extend(_word_terms(word))
+            found = weak if noise else strong
+            for term, weight in _weighted_terms(word):
+                found[term] = max(weight, found.get(term, 0.0))
         for run in HAN_RUN.findall(text):
             for term in self._han_terms(run):
-                (weak if term in QUERY_NOISE else strong).append(term)
-        for run in UNSPACED_RUN.findall(text):
-            strong += _unspaced_terms(run)
-        return list(dict.fromkeys(strong or weak))
+                (weak if term in QUERY_NOISE else strong)[term] = 1.0
+        for term in (
+            *chain.from_iterable(map(_unspaced_terms, UNSPACED_RUN.findall(text))),
+            *EMOJI.findall(text),
+        ):
+            strong[term] = 1.0
+        return strong or weak
 
     def _han_terms(self, run: str) -> list[str]:
         run = unicodedata.normalize("NFKC", run)  # compatibility ideographs
@@ -168,9 +183,21 @@ def _word_terms(word: str) -> tuple[str, ...]:
     if not _is_identifier(plain):
         return (_stem(whole),)
     parts = [_folded(part) for part in IDENTIFIER_PART.findall(plain)]
-    if len(parts) == 1:
-        return (whole,)
+    if len(parts) == 1 and (whole[-1] not in "+#" or len(parts[0]) == 1):
+        return (whole,)  # C++ is not C, but counter++ is counter
     return tuple(dict.fromkeys([whole, *(_stem(part[:_LONGEST_TERM]) for part in parts)]))
+
+
+def _weighted_terms(word: str) -> list[tuple[str, float]]:
+    """The terms of a word of a query with their weights.
+
+    An exact identifier outweighs its parts, of which other identifiers have some as well.
+    """
+    terms = _word_terms(word)
+    if len(terms) < 2 or not any(map(_is_identifier, re.split("[-'’]", word))):
+        return [(term, 1.0) for term in terms]
+    whole, *parts = terms
+    return [(whole, IDENTIFIER_WEIGHT), *((part, 1 / len(parts)) for part in parts)]
 
 
 def _is_identifier(word: str) -> bool:

@@ -19,7 +19,7 @@ from agentscope_reme.schema import content_hash
 from agentscope_reme.settings import Settings
 from agentscope_reme.store.base import BaseFileStore
 from agentscope_reme.tools.scope import Scope
-from agentscope_reme.workspace import PERMANENT_FOLDERS, Workspace
+from agentscope_reme.workspace import PERMANENT_FOLDERS, Workspace, is_markdown
 
 CARD_KEYS: Final = ("session_id", "source_conversation")
 """Front matter that ties a card to its evidence."""
@@ -246,11 +246,6 @@ def text_list(value: object, what: str) -> list[str]:
     if listed and all(isinstance(item, str) for item in items):
         return items
     raise BadInput(value, f"`{what}` must be a list of texts", 'Pass a list, such as ["a", "b"].')
-
-
-def is_markdown(path: str) -> bool:
-    """Whether front matter applies to a path."""
-    return path.lower().endswith(".md")
 
 
 def change_result(path: str, change: ViewChange, answer: str, *, replaced: int = 0) -> ChangeResult:

@@ -15,13 +15,13 @@ from agentscope_reme.tools.access import (
     CARD_KEYS,
     Access,
     change_result,
-    is_markdown,
     mapping,
     optional_text,
     plain_text,
 )
 from agentscope_reme.tools.answer_limit import bullets, capped
 from agentscope_reme.tools.front_matter_tools import set_keys
+from agentscope_reme.workspace import is_markdown
 
 _ADVICE = "The change itself is complete; `history` shows it."
 

@@ -13,6 +13,7 @@ from agentscope_reme.results import ChangeResult
 from agentscope_reme.schema import content_hash
 from agentscope_reme.tools.access import UNREADABLE, Access, change_result
 from agentscope_reme.tools.answer_limit import one_line
+from agentscope_reme.workspace import is_markdown
 
 BLOCK_START: Final = "<!-- notes:auto -->"
 BLOCK_END: Final = "<!-- /notes:auto -->"
@@ -27,7 +28,7 @@ def card_paths(access: Access, day: str) -> list[str]:
     return [
         path
         for path in access.view.paths(folder.rstrip("/"))
-        if path.endswith(".md") and "/" not in path.removeprefix(folder)
+        if is_markdown(path) and "/" not in path.removeprefix(folder)
     ]
 
 

@@ -16,11 +16,11 @@ from agentscope_reme.tools.access import (
     CARD_KEYS,
     Access,
     change_result,
-    is_markdown,
     mapping,
     text_list,
 )
 from agentscope_reme.tools.answer_limit import capped
+from agentscope_reme.workspace import is_markdown
 
 _ADVICE = "`read` shows the whole file."
 

@@ -13,15 +13,15 @@ from agentscope_reme.schema import content_hash
 from agentscope_reme.tools.access import (
     UNREADABLE,
     Access,
-    is_markdown,
     plain_text,
     whole_number,
 )
 from agentscope_reme.tools.answer_limit import capped, capped_lines, one_line
 from agentscope_reme.tools.front_matter_tools import as_yaml
+from agentscope_reme.workspace import MARKDOWN_SUFFIXES, is_markdown
 
 _MEDIA_TYPES: Final = {
-    ".md": "text/markdown",
+    **dict.fromkeys(MARKDOWN_SUFFIXES, "text/markdown"),
     ".jsonl": "application/jsonl",
     ".yaml": "application/yaml",
     ".yml": "application/yaml",

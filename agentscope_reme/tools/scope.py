@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from agentscope_reme.errors import BadPath
+from agentscope_reme.workspace import is_markdown
 
 EVERYWHERE: Final = ""
 ROOT_MARKDOWN: Final = "*.md"
@@ -102,7 +103,7 @@ def _in_area(path: str, area: str) -> bool:
     if area == EVERYWHERE:
         return True
     if area == ROOT_MARKDOWN:
-        return "/" not in path and path.endswith(".md")
+        return "/" not in path and is_markdown(path)
     return path == area or (area.endswith("/") and path.startswith(area))
 
 

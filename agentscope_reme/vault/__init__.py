@@ -1,1 +1,1 @@
-"""vault"""
+"""The only way anything in a workspace changes: planned, journaled, indexed, undoable."""

@@ -103,6 +103,8 @@ class Committer:
             settled = self._complete(entry)
         elif entry is not None and entry.state == "done":
             settled = self._dismiss_if_unmade(entry)
+        elif entry is None and (newest := next(self._journal.entries(), None)) is not None:
+            settled = Settled(newest)  # whoever made it may have died before it was indexed
         self._settled_at = self._journal.position()
         return settled
 

@@ -122,7 +122,7 @@ class IndexKeeper:
         return stored and not failed
 
     def apply(self, upserts: list[IndexedFile], deletes: list[str]) -> bool:
-        """One transaction of the store, under the commit lock; when it fails its paths are dirty."""
+        """One transaction of the store, under the commit lock; if it fails its paths are dirty."""
         if not upserts and not deletes:
             return True
         paths = {*(file.node.path for file in upserts), *deletes}

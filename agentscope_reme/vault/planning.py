@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import PurePosixPath
 from typing import Final
 
 from agentscope_reme.errors import BadInput, BadPath, Conflict, NotFound
 from agentscope_reme.files.changes import ANY, Change, Write
 from agentscope_reme.files.journal import FolderChange, JournalEntry, PathChange
+from agentscope_reme.files.text_encoding import decode_guessing
 from agentscope_reme.files.wikilinks import parse_wikilinks, retarget_wikilinks
 from agentscope_reme.schema import FileLink, content_hash
 from agentscope_reme.store.base import BaseFileStore
 from agentscope_reme.vault.applying import Content
 from agentscope_reme.vault.tree import Tree
-from agentscope_reme.workspace import PERMANENT_FOLDERS
-
-LINKING_SUFFIXES: Final = frozenset({".md", ".markdown"})
-"""Files whose links are rewritten; logs and data are evidence and stay as they are."""
+from agentscope_reme.workspace import is_markdown, refuse_permanent
 
 _LOOK_AGAIN: Final = "Read the file again and decide anew."
 
@@ -94,7 +91,7 @@ def plan_delete(tree: Tree, store: BaseFileStore, path: str, *, actor: str) -> P
         NotFound: nothing stands there.
     """
     path = tree.own_name(path)
-    _refuse_permanent(path)
+    refuse_permanent(path)
     folder = FolderChange(path) if tree.is_folder(path) else None
     paths = _files_of(tree, path)
     changes = tuple(PathChange(p, tree.hash(p), None) for p in paths)
@@ -122,7 +119,7 @@ def plan_move(
     src = tree.own_name(src)
     respelled = tree.workspace.normalise(dst)
     dst = respelled if respelled.casefold() == src.casefold() else tree.own_name(dst)
-    _refuse_permanent(src)
+    refuse_permanent(src)
     paths = _files_of(tree, src)
     _refuse_target(tree, src, dst, overwrite=overwrite)
     moves = {path: dst + path[len(src) :] for path in paths}
@@ -167,13 +164,6 @@ def _files_of(tree: Tree, path: str) -> list[str]:
     if tree.hash(path) is None:
         raise NotFound(path, "nothing stands there", "Check the path with `list`.")
     return [path]
-
-
-def _refuse_permanent(path: str) -> None:
-    if path.casefold() in PERMANENT_FOLDERS:
-        raise BadPath(
-            path, "this folder belongs to the layout and stays", "Name something inside it."
-        )
 
 
 def _refuse_target(tree: Tree, src: str, dst: str, *, overwrite: bool) -> None:
@@ -233,16 +223,14 @@ def _rewritten(
 
 def _retargeted(path: str, data: bytes, mapping: Mapping[str, str]) -> bytes | None:
     """The file with its links rewritten; ``None`` when none of them moves."""
-    if not mapping or PurePosixPath(path).suffix.lower() not in LINKING_SUFFIXES:
+    if not mapping or not is_markdown(path):
         return None
-    if b"[[" not in data:
-        return None
-    text = data.decode("utf-8", "surrogateescape")  # bytes that are no UTF-8 stay as they are
+    text, encoding = decode_guessing(data)  # as the index read the links
     targets = (link.target_path for link in parse_wikilinks(text, path))
     moving = {target: mapping[target] for target in targets if target in mapping}
     if not moving:
         return None
-    return retarget_wikilinks(text, moving)[0].encode("utf-8", "surrogateescape")
+    return encoding.encode(retarget_wikilinks(text, moving)[0])
 
 
 def _inbound(

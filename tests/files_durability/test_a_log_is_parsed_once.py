@@ -44,6 +44,7 @@ class CountingDisk(Disk):
 def logs_of(root: Path, disk: Disk | None = None) -> SessionLogs:
     workspace = Workspace(root)
     workspace.create()
+    workspace.create()
     return SessionLogs(
         workspace,
         disk=disk or Disk(fsync=False),
@@ -113,6 +114,7 @@ def test_the_states_kept_are_bounded(tmp_path: Path) -> None:
     disk = Disk(fsync=False)
     states = LogStates(disk, kept_messages=10)
     workspace = Workspace(tmp_path)
+    workspace.create()
     workspace.create()
     locks = WorkspaceLocks(workspace)
     for name in "abcabc":

@@ -22,6 +22,7 @@ from agentscope_reme.workspace import Workspace
 class Room:
     def __init__(self, root: Path) -> None:
         self.workspace = Workspace(root)
+        self.workspace.create()
         self.disk = Disk()
         self.clock = FakeClock(timezone="Europe/Berlin")
 

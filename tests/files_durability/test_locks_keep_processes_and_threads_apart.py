@@ -26,7 +26,9 @@ for _ in range(100):
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Workspace:
-    return Workspace(tmp_path)
+    made = Workspace(tmp_path)
+    made.create()
+    return made
 
 
 def test_processes_lose_no_count(workspace: Workspace) -> None:

@@ -70,7 +70,8 @@ def test_one_entry_of_a_long_month_costs_one_block(journal: Journal, disk: Count
     assert next(journal.entries()).change_id == "change-599"
     assert journal.entry("change-598").change_id == "change-598"
     last = journal.last()
-    assert last is not None and last.change_id == "change-599"
+    assert last is not None
+    assert last.change_id == "change-599"
     assert disk.bytes_read <= 3 * 16 * 1024
 
 

@@ -13,7 +13,9 @@ LINE_ONE = {"ReMeLongTermMemory", "ReMeMemory", "ReMeToolkit"}
 LINE_TWO = {"ReMeMemoryMiddleware"}
 
 
-FOREIGN = {1: LINE_TWO, 2: LINE_ONE, None: LINE_ONE | LINE_TWO}[installed_line()]
+FOREIGN = {1: LINE_TWO, 2: LINE_ONE, None: LINE_ONE | LINE_TWO | {"ReMeFormatter"}}[
+    installed_line()
+]
 
 
 def test_all_is_sorted_and_without_duplicates() -> None:

@@ -74,6 +74,10 @@ async def test_filters_narrow_by_date_prefix_tags_and_front_matter(reme: ReMe) -
         ({"query": "  "}, "`query` is empty"),
         ({"query": "x", "limit": 0}, "`limit`"),
         ({"query": "x", "start_date": "last week"}, "`start_date`"),
+        (
+            {"query": "x", "start_date": "2026-02-01", "end_date": "2026-01-01"},
+            "`end_date`: .*before",
+        ),
         ({"query": "x", "vector_weight": 2}, "`vector_weight`"),
         ({"query": "x", "fusion": "magic"}, "`fusion`"),
     ],

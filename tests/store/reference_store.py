@@ -15,10 +15,10 @@ from agentscope_reme.store.base import (
     SearchFilter,
     StoreStats,
 )
-from agentscope_reme.store.filters import check_filter, content_matches, date_of, path_matches
+from agentscope_reme.store.filters import check_filter, content_matches, day_of, path_matches
 from agentscope_reme.store.index_state import CONTEXT, K1, B, front_matter_of
 from agentscope_reme.store.indexed_text import ChunkWords, IndexedText
-from agentscope_reme.store.term_keys import term_key
+from agentscope_reme.store.keyword_query import KeywordQuery
 from agentscope_reme.store.tokenizers import MemoryTokenizer
 
 Scored = tuple[float, str, int, FileChunk]
@@ -72,19 +72,21 @@ class ReferenceStore(BaseFileStore):
     def keyword_search(
         self, query: str, *, limit: int, where: SearchFilter | None = None
     ) -> list[SearchHit]:
-        keys = [term_key(term) for term in self._tokenizer.query_terms(query)]
+        wanted = KeywordQuery.of(self._tokenizer, query)
+        worth = dict(zip(wanted.keys, wanted.weights, strict=True))
         documents = [words for per in self._words.values() for words in per if words]
         counts = {id(words): words.counts.as_dict() for words in documents}
         average = sum(w.length for w in documents) / len(documents) if documents else 1
         weights = {
-            key: _idf(sum(key in of for of in counts.values()), len(documents)) for key in keys
+            key: value * _idf(sum(key in of for of in counts.values()), len(documents))
+            for key, value in worth.items()
         }
         plain: dict[str, list[float]] = {}
         found: list[tuple[str, int, int, FileChunk]] = []
         for path, position, chunk, words in self._searchable(where):
             norm = K1 * (1 - B + B * words.length / average)
             of_words = counts[id(words)]
-            gains = [weights[k] * _gain(min(of_words.get(k, 0), 255), norm) for k in keys]
+            gains = [weights[k] * _gain(min(of_words.get(k, 0), 255), norm) for k in worth]
             of_file = plain.setdefault(path, [])
             found.append((path, len(of_file), position, chunk))
             of_file.append(sum(gains))
@@ -161,7 +163,7 @@ class ReferenceStore(BaseFileStore):
             if where is None
             or (
                 path_matches(where, path)
-                and content_matches(where, file.node.tags, front_matter_of(file.node))
+                and content_matches(where, path, file.node.tags, front_matter_of(file.node))
             )
             for position, (chunk, words) in enumerate(
                 zip(file.chunks, self._words[path], strict=True)
@@ -182,7 +184,7 @@ class ReferenceStore(BaseFileStore):
                 score=-score,
                 scores={branch: -score},
                 ranks={branch: rank},
-                date=date_of(path),
+                date=day_of(path, front_matter_of(self._files[path].node)),
                 name=self._files[path].node.front_matter.name,
                 description=self._files[path].node.front_matter.description,
             )

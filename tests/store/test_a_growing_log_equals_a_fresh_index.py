@@ -70,6 +70,7 @@ class Side:
 def rendered(line: tuple[str, int, str]) -> str:
     kind, number, text = line
     row: dict[str, Any] = {"id": f"m{number}", "role": "user"}
+    row["created_at"] = f"2023-03-{13 + len(text) % 3}T13:{50 + number % 2}:00"
     row["blocks"] = [{"type": "text", "text": text}]
     if kind == "edit":
         row["supersedes"] = row["id"]

@@ -86,8 +86,16 @@ def test_odd_names_do_no_harm(front: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "tags", ["x", "{a: b}", "[[x.md]]", "[{a: b}, true, '', '!!']", "3", "null"]
+    ("tags", "found"),
+    [("x", ("x",)), ("a b, C", ("a_b", "c")), ("3", ("3",)), ('""', ()), ('"!!"', ())],
 )
+@pytest.mark.parametrize("key", ["tags", "memory_tags"])
+def test_tags_need_not_be_a_list(key: str, tags: str, found: tuple[str, ...]) -> None:
+    node = INDEXER.index("a.md", f"---\n{key}: {tags}\n---\nx\n".encode(), mtime_ns=1).node
+    assert node.tags == found
+
+
+@pytest.mark.parametrize("tags", ["{a: b}", "[[x.md]]", "[{a: b}, true, '', '!!']", "null", "true"])
 def test_odd_tags_are_left_out(tags: str) -> None:
     node = INDEXER.index("a.md", f"---\nmemory_tags: {tags}\n---\nx\n".encode(), mtime_ns=1).node
     assert node.tags == ()

@@ -6,7 +6,6 @@ import random
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 
 import numpy as np

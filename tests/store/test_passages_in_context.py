@@ -5,11 +5,14 @@ from __future__ import annotations
 import pytest
 
 from agentscope_reme.store.inverted_index import InvertedIndex
+from agentscope_reme.store.keyword_query import KeywordQuery
 from agentscope_reme.store.local_store import LocalFileStore
 from agentscope_reme.store.passage_context import PassageContext
 from agentscope_reme.store.postings import Document
 from agentscope_reme.store.term_keys import TermCounts
 from tests.store.builders import indexed
+
+ONE = KeywordQuery((1,), (1.0,))
 
 
 def index_of(files: list[list[dict[int, int]]], context: PassageContext | None) -> InvertedIndex:
@@ -21,9 +24,9 @@ def index_of(files: list[list[dict[int, int]]], context: PassageContext | None) 
 
 def test_neighbours_and_the_best_of_the_file_add_their_share() -> None:
     files = [[{1: 1}, {1: 3}, {1: 1, 2: 1}], [{1: 1}], [{2: 1}]]
-    plain = {slot: s for s, _o, slot in index_of(files, None).search([1], 9)}
+    plain = {slot: s for s, _o, slot in index_of(files, None).search(ONE, 9)}
     context = PassageContext(neighbours=0.5, file=0.25)
-    found = {slot: s for s, _o, slot in index_of(files, context).search([1], 9)}
+    found = {slot: s for s, _o, slot in index_of(files, context).search(ONE, 9)}
     best = plain[1]
     assert found == pytest.approx(
         {
@@ -37,7 +40,7 @@ def test_neighbours_and_the_best_of_the_file_add_their_share() -> None:
 
 def test_a_passage_without_a_word_of_the_query_is_no_answer() -> None:
     index = index_of([[{1: 1}, {2: 1}]], PassageContext(neighbours=1, file=1))
-    assert [slot for _s, _o, slot in index.search([1], 9)] == [0]
+    assert [slot for _s, _o, slot in index.search(ONE, 9)] == [0]
 
 
 def test_the_answer_stands_next_to_the_question(local_store: LocalFileStore) -> None:

@@ -1,107 +1,205 @@
-"""A process that changes files at random and says so after each acknowledged change.
+"""A process that changes a workspace at random and says so after each acknowledged change.
 
-Run with a workspace folder and a seed. Before a change it prints what it is about to do, after it
-what is acknowledged; the parent kills it at a moment of its choosing.
+Before a change it says what it is about to do, after it what is acknowledged; the parent kills it
+at a moment of its choosing.
 """
 
 from __future__ import annotations
 
 import random
-import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from typing import Any
 
 from agentscope_reme.files.changes import Change, Delete, Write
-from agentscope_reme.schema import content_hash
-from tests.vault.crash_house import open_vault
+from tests.vault.crash_house import (
+    SESSIONS,
+    TAGS,
+    WORDS,
+    CrashHouse,
+    digested,
+    open_house,
+)
 
-FOLDERS = ("digest/wiki", "digest/personal", "daily/2026-06-20")
-
-
-def main(root: str, seed: int) -> None:
-    chance = random.Random(seed)
-    vault = open_vault(root)
-    vault.scan()
-    state = {path: vault.read(path).decode() for path in vault.paths()}
-    say("ready", state)
-    number = 0
-    while True:
-        number += 1
-        before = dict(state)
-        step = plan(chance, state, f"{seed}-{number}")
-        say("trying", step.after)
-        step.run(vault)
-        state = {path: vault.read(path).decode() for path in vault.paths()}
-        assert state == step.after, (before, step.after, state)
-        say("done", state)
+FOLDERS = ("digest/wiki", "digest/wiki/deep", "digest/personal", "daily/2026-06-20")
+KINDS = (
+    *("write", "write", "edit", "edit", "move", "many", "many", "delete", "append", "append"),
+    *("move folder", "delete folder", "undo", "undo", "undo"),
+)
+Files = dict[str, str]
 
 
+@dataclass
 class Step:
-    """One change: how the files look after it, and the call that makes it."""
+    """One change: how files and logs look after it, and the call that makes it.
 
-    def __init__(self, after, run) -> None:  # type: ignore[no-untyped-def]
-        self.after = after
-        self.run = run
+    The call returns the id of the change when it can be undone.
+    """
 
-
-def plan(chance: random.Random, state: dict[str, str], tag: str) -> Step:
-    kind = chance.choice(["write", "write", "edit", "move", "many", "delete", "undo"])
-    some = sorted(state)
-    if kind in ("edit", "move", "delete", "undo") and not some:
-        kind = "write"
-    fresh = f"{chance.choice(FOLDERS)}/n{chance.randrange(12)}.md"
-    text = f"{tag} [[{chance.choice([*some, fresh])}]]" + " filler" * chance.randrange(400)
-    match kind:
-        case "write":
-            return written(state, [Write(fresh, text.encode())])
-        case "edit":
-            return written(state, [Write(chance.choice(some), text.encode())])
-        case "delete":
-            return written(state, [Delete(chance.choice(some))])
-        case "many":
-            gone = [Delete(path) for path in chance.sample(some, min(2, len(some)))]
-            taken = {change.path for change in gone}
-            names = [f"{folder}/m{chance.randrange(6)}.md" for folder in FOLDERS]
-            new: list[Change] = [Write(n, text.encode()) for n in names if n not in taken]
-            return written(state, [*new, *gone])
-        case "undo":
-            return undone(state, chance.choice(some), text)
-    return moved(state, chance.choice(some), f"{chance.choice(FOLDERS)}/moved-{tag}.md")
+    files: Files
+    logs: dict[str, list[str]]
+    run: Callable[[], str]
+    session: str = ""
 
 
-def written(state: dict[str, str], changes: list[Change]) -> Step:
-    after = dict(state)
-    for change in changes:
-        if isinstance(change, Write):
-            after[change.path] = change.data.decode()
-        else:
-            after.pop(change.path)
-    return Step(after, lambda vault: vault.commit(changes, actor="child", operation="write"))
+class Child:
+    """Knows what the workspace holds, and what it was before the last change."""
+
+    def __init__(self, root: str, seed: int) -> None:
+        self.house: CrashHouse = open_house(root)
+        self.house.vault.scan()
+        self.chance = random.Random(seed)
+        self.seed = seed
+        self.number = 0
+        self.files = self.house.documents()
+        self.logs = self.house.said()
+        self.last: tuple[str, Files] | None = None
+
+    def next(self) -> Step:
+        """What to do now; a kind that is not possible makes way for a write."""
+        self.number += 1
+        kind = self.chance.choice(KINDS)
+        planned: Step | None = getattr(self, f"_{kind.replace(' ', '_')}")()
+        return planned or self._write()
+
+    def carry_out(self, step: Step) -> None:
+        before = self.files
+        change_id = step.run()
+        found = self.house.documents()
+        assert found == step.files, (before, step.files, found)
+        assert self.house.said() == step.logs
+        self.files, self.logs = step.files, step.logs
+        if change_id:
+            self.last = (change_id, before)
+
+    def _write(self) -> Step:
+        path = f"{self.chance.choice(FOLDERS)}/n{self.chance.randrange(8)}.md"
+        return self._commit([Write(path, self._text().encode())])
+
+    def _edit(self) -> Step | None:
+        path = self._some()
+        return self._commit([Write(path, self._text().encode())]) if path else None
+
+    def _delete(self) -> Step | None:
+        path = self._some()
+        return self._commit([Delete(path)]) if path else None
+
+    def _many(self) -> Step:
+        some = sorted(self.files)
+        gone = [Delete(path) for path in self.chance.sample(some, min(2, len(some)))]
+        taken = {change.path for change in gone}
+        names = [f"{folder}/m{self.chance.randrange(3)}.md" for folder in FOLDERS]
+        new: list[Change] = [Write(n, self._text().encode()) for n in names if n not in taken]
+        return self._commit([*new, *gone])
+
+    def _move(self) -> Step | None:
+        src = self._some()
+        dst = f"{self.chance.choice(FOLDERS)}/moved{self.chance.randrange(6)}.md"
+        return self._renamed(src, dst, {src: dst}) if src and dst not in self.files else None
+
+    def _move_folder(self) -> Step | None:
+        src, dst = self._some_folder(), f"digest/moved{self.chance.randrange(3)}"
+        taken = (self.house.vault.workspace.root / dst).exists()
+        if src is None or taken or dst.startswith(f"{src}/"):
+            return None
+        below = [path for path in self.files if path.startswith(f"{src}/")]
+        return self._renamed(src, dst, {path: dst + path[len(src) :] for path in below})
+
+    def _delete_folder(self) -> Step | None:
+        folder = self._some_folder()
+        if folder is None:
+            return None
+        left = {p: text for p, text in self.files.items() if not p.startswith(f"{folder}/")}
+
+        def run() -> str:
+            return self.house.vault.delete(folder, actor="child").change_id
+
+        return Step(left, self.logs, run)
+
+    def _undo(self) -> Step | None:
+        if self.last is None:
+            return None
+        change_id, before = self.last
+        self.last = None
+
+        def run() -> str:
+            return self.house.vault.undo(change_id, actor="child").change_id
+
+        return Step(dict(before), self.logs, run)
+
+    def _append(self) -> Step:
+        session = self.chance.choice(SESSIONS)
+        number = self.chance.randrange(1, 4)
+        texts = [f"t{self.seed}-{self.number}-{n} {self._words()}" for n in range(number)]
+        logs = {**self.logs, session: [*self.logs[session], *texts]}
+
+        def run() -> str:
+            self.house.append(session, texts)
+            return ""
+
+        return Step(self.files, logs, run, session)
+
+    def _commit(self, changes: list[Change]) -> Step:
+        after = dict(self.files)
+        for change in changes:
+            if isinstance(change, Write):
+                after[change.path] = change.data.decode()
+            else:
+                after.pop(change.path)
+
+        def run() -> str:
+            made = self.house.vault.commit(changes, actor="child", operation="write")
+            assert made.indexed
+            return made.change_id
+
+        return Step(after, self.logs, run)
+
+    def _renamed(self, src: str, dst: str, moves: Files) -> Step:
+        after = {}
+        for path, text in self.files.items():
+            for old, new in moves.items():
+                text = text.replace(f"[[{old}]]", f"[[{new}]]")
+            after[moves.get(path, path)] = text
+
+        def run() -> str:
+            return self.house.vault.move(src, dst, actor="child").change_id
+
+        return Step(after, self.logs, run)
+
+    def _some(self) -> str:
+        return self.chance.choice(sorted(self.files)) if self.files else ""
+
+    def _some_folder(self) -> str | None:
+        folders = {path.rpartition("/")[0] for path in self.files}
+        return self.chance.choice(sorted(folders)) if folders else None
+
+    def _text(self) -> str:
+        front = f"---\nmemory_tags: [{self.chance.choice(TAGS)}]\n---\n"
+        target = self._some() or "digest/wiki/n0.md"
+        return f"{front}{self.seed}-{self.number} [[{target}]] {self._words()}\n"
+
+    def _words(self) -> str:
+        return " ".join(self.chance.choices(WORDS, k=self.chance.randrange(1, 200)))
 
 
-def moved(state: dict[str, str], src: str, dst: str) -> Step:
-    links = {path: text.replace(f"[[{src}]]", f"[[{dst}]]") for path, text in state.items()}
-    after = {dst if path == src else path: text for path, text in links.items()}
-    return Step(after, lambda vault: vault.move(src, dst, actor="child"))
+def main(root: str, seed: int, out: Connection) -> None:
+    """Change and tell, until killed."""
+    child = Child(root, seed)
+    out.send(("done", digested(child.files), child.logs, ""))
+    while True:
+        step = child.next()
+        out.send(("trying", digested(step.files), step.logs, step.session))
+        child.carry_out(step)
+        out.send(("done", digested(step.files), step.logs, ""))
 
 
-def undone(state: dict[str, str], path: str, text: str) -> Step:
-    """A write that is taken back: in the end nothing has changed, in between one file has."""
+def warm_up() -> Any:
+    """Import, ahead of any child, what a first change would import."""
+    from agentscope_reme.files.wikilinks import parse_wikilinks
+    from agentscope_reme.store.tokenizers import MemoryTokenizer
 
-    def run(vault) -> None:  # type: ignore[no-untyped-def]
-        write = [Write(path, text.encode())]
-        change_id = vault.commit(write, actor="child", operation="write").change_id
-        vault.undo(change_id, actor="child")
-
-    return Step(dict(state), run)
+    return MemoryTokenizer().query_terms("apple"), parse_wikilinks("[[a.md]]")
 
 
-def say(word: str, state: dict[str, str]) -> None:
-    print(repr((word, digested(state))), flush=True)
-
-
-def digested(state: dict[str, str]) -> dict[str, str]:
-    """Short enough that a full pipe never holds the child up."""
-    return {path: content_hash(text.encode())[:12] for path, text in state.items()}
-
-
-if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]))
+warm_up()

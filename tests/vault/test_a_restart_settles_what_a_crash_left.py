@@ -3,6 +3,8 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 
+import pytest
+
 from agentscope_reme.files.changes import Write
 from agentscope_reme.files.disk import Disk
 from agentscope_reme.vault.tree import spelled_on_disk
@@ -134,3 +136,16 @@ def test_a_disk_that_ignores_case_has_one_spelling_per_file(tmp_path: Path) -> N
     assert spelled_on_disk(tmp_path, "digest/new.md") == "Digest/new.md"
     (tmp_path / "digest").mkdir()
     assert spelled_on_disk(tmp_path, "digest/new.md") == "digest/new.md"
+
+
+def test_a_change_that_was_made_and_not_yet_indexed_is_indexed(house: House) -> None:
+    def die(*_: object) -> bool:
+        raise KeyboardInterrupt
+
+    house.vault._keeper.follow = die  # type: ignore[method-assign]
+    both = [Write("daily/a.md", b"a"), Write("daily/b.md", b"b")]
+    with pytest.raises(KeyboardInterrupt):
+        house.vault.commit(both, actor="me", operation="write")
+    again = House(house.root)
+    again.vault.open()
+    assert [node.path for node in again.store.nodes()] == ["daily/a.md", "daily/b.md"]
