@@ -27,6 +27,7 @@ from agentscope_reme.store.indexer import FileIndexer
 from agentscope_reme.store.local_store import LocalFileStore
 from agentscope_reme.store.log_indexer import LogIndexer
 from agentscope_reme.store.watcher import WorkspaceWatcher
+from agentscope_reme.tools.redaction import Redactor
 from agentscope_reme.vault.vault import Vault
 from agentscope_reme.workspace import Workspace
 
@@ -92,6 +93,7 @@ class Engine:
             store=store,
             vault=vault,
             failures=self.failures,
+            redactor=Redactor(settings.secret_patterns),
             chat=chat,
             agent=agent,
             embedder=_embedder(embedding, store, clock, self.failures),

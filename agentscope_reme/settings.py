@@ -98,6 +98,13 @@ class Settings(BaseModel):
     memory_compact_threshold: int = Field(default=96_000, ge=1)
     """Estimated tokens in the window above which it is compacted."""
 
+    redact: Literal["allow", "redact", "block"] = "redact"
+    """What happens to secrets in what agents write: nothing, a mark in their place, or a refusal.
+    Session logs keep what was said."""
+
+    secret_patterns: dict[str, str] = Field(default_factory=dict)
+    """Further patterns of secrets, by name, as regular expressions."""
+
     watch: bool = True
     """Watch the workspace for other people's edits."""
 

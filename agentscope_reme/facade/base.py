@@ -8,8 +8,10 @@ from typing import ParamSpec, TypeVar
 
 from agentscope_reme.engine import Engine
 from agentscope_reme.errors import BadInput, Closed
+from agentscope_reme.files.views import FileView
 from agentscope_reme.steps.context import ApplicationContext, Components
 from agentscope_reme.tools.file_operations import FileOperations
+from agentscope_reme.tools.redacting_view import RedactingView
 from agentscope_reme.tools.scope import OWNER, Scope
 from agentscope_reme.vault.live_view import LiveView
 
@@ -90,8 +92,11 @@ class Calls:
 
     def _operations(self, scope: Scope) -> FileOperations:
         parts = self._engine.components
+        view: FileView = LiveView(parts.vault, actor=scope.actor)
+        if scope is not OWNER:
+            view = RedactingView(view, parts.redactor, parts.settings.redact)
         return FileOperations(
-            LiveView(parts.vault, actor=scope.actor),
+            view,
             parts.store,
             scope=scope,
             settings=parts.settings,

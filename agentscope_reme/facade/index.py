@@ -214,6 +214,7 @@ class IndexCalls(Calls):
             failures=failures.counts,
             last_failures=failures.last,
             notices=notices,
+            details={"redacted": parts.redactor.counts},
         )
 
 

@@ -1,4 +1,4 @@
-"""A circuit breaker: after failures a service is left alone for a while (M. Nygard, Release It!)."""
+"""A circuit breaker (Nygard, "Release It!"): a failing service is left alone for a while."""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ from agentscope_reme.context.transcript import shorten
 from agentscope_reme.errors import Conflict, ModelFailed
 from agentscope_reme.files.change_set import ChangeSet
 from agentscope_reme.files.documents import MarkdownDocument
+from agentscope_reme.files.views import FileView
 from agentscope_reme.messages import Message
 from agentscope_reme.ports import AgentPort, AgentRun, Tool, ToolOutput
 from agentscope_reme.quoting import defuse
@@ -21,6 +22,7 @@ from agentscope_reme.schema import content_hash
 from agentscope_reme.settings import Settings
 from agentscope_reme.steps.cards import (
     card_stem,
+    card_tags,
     find_card,
     free_path,
     slug,
@@ -33,6 +35,8 @@ from agentscope_reme.steps.transcript import add_transcript, render_transcript
 from agentscope_reme.store.base import BaseFileStore
 from agentscope_reme.tools.agent_tools import file_tools
 from agentscope_reme.tools.file_operations import FileOperations
+from agentscope_reme.tools.redacting_view import RedactingView
+from agentscope_reme.tools.redaction import Redactor
 from agentscope_reme.tools.scope import OWNER, Scope, card_scope
 from agentscope_reme.vault.live_view import LiveView
 from agentscope_reme.vault.vault import Vault
@@ -70,6 +74,7 @@ class CardOutcome:
     created: bool
     modified: bool
     calls: int
+    tags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +100,7 @@ class CardWriter:
     workspace: Workspace
     language: str
     failures: FailureLog
+    redactor: Redactor
 
     async def write(self, request: CardRequest, *, max_iters: int) -> CardOutcome:
         """Run the agent, with at most `max_iters` model calls, and commit what it made.
@@ -110,7 +116,13 @@ class CardWriter:
         if draft is None:
             return CardOutcome(path=card, created=False, modified=False, calls=run.calls)
         path = await asyncio.to_thread(self._commit, request, draft)
-        return CardOutcome(path=path, created=card is None, modified=True, calls=run.calls)
+        return CardOutcome(
+            path=path,
+            created=card is None,
+            modified=True,
+            calls=run.calls,
+            tags=card_tags(draft.content),
+        )
 
     def _existing_card(self, request: CardRequest) -> str | None:
         self.store.refresh()
@@ -151,11 +163,12 @@ class CardWriter:
         return run
 
     def _tools(self, staged: ChangeSet, scope: Scope, wanted: tuple[str, ...]) -> list[Tool]:
-        operations = self._operations(staged, scope)
+        view = RedactingView(staged, self.redactor, self.settings.redact)
+        operations = self._operations(view, scope)
         tools = file_tools(operations, on_failure=self.failures.report)
         return [tool for tool in tools if tool.name in wanted]
 
-    def _operations(self, staged: ChangeSet, scope: Scope) -> FileOperations:
+    def _operations(self, staged: FileView, scope: Scope) -> FileOperations:
         return FileOperations(
             staged,
             self.store,

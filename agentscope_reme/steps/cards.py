@@ -12,8 +12,10 @@ from agentscope_reme.files.documents import MarkdownDocument
 from agentscope_reme.files.wikilinks import parse_wikilinks
 from agentscope_reme.schema import FileNode
 from agentscope_reme.store.base import BaseFileStore
+from agentscope_reme.store.filters import TAGS_PER_FILE, normalise_tags
 from agentscope_reme.workspace import is_markdown
 
+TAG_KEY: Final = "memory_tags"
 _LONGEST_SLUG_BYTES: Final = 80
 _FALLBACK_SLUG: Final = "conversation"
 _KEPT_KEYS: Final = ("source_images", "source_resource", "memory_tags", "name", "description")
@@ -76,6 +78,7 @@ def with_provenance(
         document.set("session_id", session_id)
     if not _links_to(document, session_path):
         document.set("source_conversation", f"[[{session_path}]]")
+    _with_tags_in_order(document)
     if before is None:
         return document.dump()
     earlier = MarkdownDocument.parse(before)
@@ -134,6 +137,23 @@ def _add_sources(document: MarkdownDocument, lost: list[str]) -> None:
     kept = _targets(document.dump())
     if any(link not in kept for link in lost):
         document.replace_body(section + newline + body)
+
+
+def card_tags(data: bytes) -> tuple[str, ...]:
+    """The tags a card carries, as the index spells them."""
+    tags = MarkdownDocument.parse(data).front_matter.get(TAG_KEY)
+    return normalise_tags(tags if isinstance(tags, list) else [tags])[:TAGS_PER_FILE]
+
+
+def _with_tags_in_order(document: MarkdownDocument) -> None:
+    """At most three tags, spelled as the index spells them; no key when none is left."""
+    if TAG_KEY not in document.front_matter:
+        return
+    tags = card_tags(document.dump())
+    if not tags:
+        document.remove(TAG_KEY)
+    elif document.front_matter[TAG_KEY] != list(tags):
+        document.set(TAG_KEY, list(tags))
 
 
 def card_stem(path: str) -> str:

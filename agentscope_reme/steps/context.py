@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from agentscope_reme.runtime.failures import FailureLog
     from agentscope_reme.settings import Settings
     from agentscope_reme.store.base import BaseFileStore
+    from agentscope_reme.tools.redaction import Redactor
     from agentscope_reme.vault.vault import Vault
     from agentscope_reme.workspace import Workspace
 
@@ -44,6 +45,7 @@ class Components:
     store: BaseFileStore
     vault: Vault
     failures: FailureLog
+    redactor: Redactor
     chat: ChatPort | None = None
     agent: AgentPort | None = None
     embedder: Embedder | None = None

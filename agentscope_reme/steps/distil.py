@@ -72,6 +72,7 @@ class DistilStep(SessionStep[AutoMemoryResult]):
     language = Ref(lambda parts: parts.language)
     agent = Ref(lambda parts: parts.agent)
     failures = Ref(lambda parts: parts.failures)
+    redactor = Ref(lambda parts: parts.redactor)
 
     async def execute(self) -> AutoMemoryResult:
         """Distil the session of the run; without a model it stays pending.
@@ -191,6 +192,7 @@ class DistilStep(SessionStep[AutoMemoryResult]):
             result.path = outcome.path
             result.created = result.created or outcome.created
             result.modified = result.modified or outcome.modified
+            result.tags = list(outcome.tags) or result.tags
         answered = arguments.request if part.is_last else None
         await asyncio.to_thread(self._settle, log, part, outcome.path, answered, result)
         return outcome.calls
@@ -258,6 +260,7 @@ class DistilStep(SessionStep[AutoMemoryResult]):
             workspace=self.workspace,
             language=self.language,
             failures=self.failures,
+            redactor=self.redactor,
         )
 
     async def _write_card(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from typing import Final
 
 from pydantic import BaseModel, ConfigDict
@@ -50,20 +50,26 @@ class DoctorStep(SessionStep[DoctorResult]):
         self.store.refresh()
         view = LiveView(self.vault, actor="doctor")
         indexer = FileIndexer(self.settings)
-        paths = [path for path in view.paths() if indexer.indexable(path)]
         nodes = {node.path: node for node in self.store.nodes()}
+        visible = view.paths()
+        paths = [path for path in visible if indexer.indexable(path)]
         stale = list(self._stale(view, indexer, paths, nodes))
         known = set(paths)
         stale += [
             Failure(item=path, reason="indexed, but the file is gone")
-            for path in nodes.keys() - known
-            if not view.exists(path)
+            for path in sorted(nodes.keys() - known)
+            if self.store.node(path) is not None
         ]
         for path in self.vault.dirty:
             stale.append(Failure(item=path, reason="waits to be indexed"))
         for path, reason in self.store.audit().items():
             stale.append(Failure(item=path, reason=reason))
-        found = [*stale, *self._too_large(), *self._in_files(view, nodes), *self._in_logs()]
+        found = [
+            *stale,
+            *self._too_large(),
+            *self._in_files(view, nodes, set(visible)),
+            *self._in_logs(),
+        ]
         repaired = self._repair(stale) if repair and stale else 0
         rows = [f"{difference.item}: {difference.reason}" for difference in found]
         if repaired:
@@ -104,13 +110,15 @@ class DoctorStep(SessionStep[DoctorResult]):
         for path in self.context.values.get(_TOO_LARGE, ()):
             yield Failure(item=path, reason=f"larger than {limit} bytes, so it is not searched")
 
-    def _in_files(self, view: LiveView, nodes: Mapping[str, FileNode]) -> Iterator[Failure]:
+    def _in_files(
+        self, view: LiveView, nodes: Mapping[str, FileNode], visible: Set[str]
+    ) -> Iterator[Failure]:
         for node in nodes.values():
             if node.front_matter_error:
                 yield Failure(item=node.path, reason=f"front matter: {node.front_matter_error}")
             for link in node.links:
                 target = link.target_path
-                if not ("://" in target or target in nodes or self._stands(view, target)):
+                if not ("://" in target or target in visible or self._stands(view, target)):
                     yield Failure(item=node.path, reason=f"links to [[{target}]], which is missing")
 
     def _stands(self, view: LiveView, path: str) -> bool:

@@ -68,10 +68,7 @@ class Database:
         with self.generations.exclusive():
             place = self.generations.current()
             if place is None:
-                old = self.generations.unnamed()
-                if old is None and self._place is not None:
-                    self.notices.append("The index was removed while in use; it is made anew.")
-                self._start_generation(old)
+                self._start_generation(self.generations.unnamed())
                 return
             try:
                 self._connect(place)
@@ -83,6 +80,14 @@ class Database:
                 self._start_generation(place)
             else:
                 self.generations.tidy(place)
+
+    def reopen(self) -> None:
+        """Turn to the generation that took the place of this one."""
+        removed, told = self.generations.stamp() is None, len(self.notices)
+        self.close()
+        self.open()
+        if removed and len(self.notices) == told:
+            self.notices.append("The index was removed while in use; it is made anew.")
 
     def close(self) -> None:
         """Close the connection; the last one folds the write-ahead log into the file."""

@@ -203,8 +203,7 @@ class IndexSession:
 
     def _catch_up(self) -> None:
         if self.database.superseded():
-            self.database.close()
-            self.database.open()
+            self.database.reopen()
             self.load()
             self._tell_if_incomplete()
             return

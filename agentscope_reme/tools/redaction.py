@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import threading
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -44,7 +46,7 @@ class Redacted:
 
 
 class Redactor:
-    """Finds secrets by pattern.
+    """Finds secrets by pattern, and counts by name what it took out.
 
     Args:
         extra: further patterns of the user, by name.
@@ -54,22 +56,37 @@ class Redactor:
     """
 
     def __init__(self, extra: Mapping[str, str] | None = None) -> None:
-        self._patterns = [
-            (name, _compiled(name, pattern))
-            for name, pattern in {**PATTERNS, **(extra or {})}.items()
-        ]
+        patterns = {**PATTERNS, **(extra or {})}
+        self._patterns = {name: _compiled(name, pattern) for name, pattern in patterns.items()}
+        self._patterns[_CARD_NAME] = _CARD
+        self._counts: Counter[str] = Counter()
+        self._lock = threading.Lock()
 
-    def redact(self, text: str) -> Redacted:
-        """The text with every secret replaced by ``[redacted: <pattern name>]``."""
-        found: set[str] = set()
-        for name, pattern in self._patterns:
-            mark = f"[redacted: {name}]"
-            text, count = pattern.subn(mark, text)
-            if count:
-                found.add(name)
-        text, cards = _without_cards(text)
-        if cards:
-            found.add(_CARD_NAME)
+    @property
+    def counts(self) -> dict[str, int]:
+        """How often a secret of each kind was taken out; never the secrets themselves."""
+        with self._lock:
+            return dict(self._counts)
+
+    def redact(self, text: str, *, known: str = "") -> Redacted:
+        """The text with every secret replaced by ``[redacted: <pattern name>]``.
+
+        Args:
+            text: any text.
+            known: an earlier version: secrets that stand in it stay.
+        """
+        found: Counter[str] = Counter()
+        for name, pattern in self._patterns.items():
+
+            def replace(match: re.Match[str], name: str = name) -> str:
+                if match[0] in known or (name == _CARD_NAME and not _is_card(match[0])):
+                    return match[0]
+                found[name] += 1
+                return f"[redacted: {name}]"
+
+            text = pattern.sub(replace, text)
+        with self._lock:
+            self._counts += found
         return Redacted(text, tuple(sorted(found)))
 
 
@@ -82,18 +99,9 @@ def _compiled(name: str, pattern: str) -> re.Pattern[str]:
         ) from error
 
 
-def _without_cards(text: str) -> tuple[str, int]:
-    count = 0
-
-    def replace(match: re.Match[str]) -> str:
-        nonlocal count
-        digits = [int(character) for character in match[0] if character.isdigit()]
-        if not (13 <= len(digits) <= 19 and _luhn(digits)):
-            return match[0]
-        count += 1
-        return f"[redacted: {_CARD_NAME}]"
-
-    return _CARD.sub(replace, text), count
+def _is_card(text: str) -> bool:
+    digits = [int(character) for character in text if character.isdigit()]
+    return 13 <= len(digits) <= 19 and _luhn(digits)
 
 
 def _luhn(digits: Sequence[int]) -> bool:
