@@ -28,7 +28,7 @@ PATTERNS: Final[Mapping[str, str]] = {
     "URL password": r"(?<=://)[^\s/:@]+:[^\s/@]{3,}(?=@)",
     "named secret": (
         r"(?i)(?:\b|_)(?:api[_-]?key|secret|token|passw(?:or)?d|pwd|密码|口令|密钥)"
-        r"\s{0,3}(?:=|:|：|is\b|是|为)\s{0,3}[\"'`]?(?!\[redacted)(?=[^\s\"'`]*[0-9])[^\s\"'`,;，。；]{8,}"
+        r"\s{0,3}(?:=|:|：|is\b|是|为)\s{0,3}[\"'`]?(?!\(redacted)(?=[^\s\"'`]*[0-9])[^\s\"'`,;，。；]{8,}"
     ),
 }
 """Patterns by name, the specific ones first. They follow the published shapes of each key."""
@@ -69,7 +69,7 @@ class Redactor:
             return dict(self._counts)
 
     def redact(self, text: str, *, known: str = "") -> Redacted:
-        """The text with every secret replaced by ``[redacted: <pattern name>]``.
+        """The text with every secret replaced by ``(redacted <pattern name>)``.
 
         Args:
             text: any text.
@@ -82,7 +82,7 @@ class Redactor:
                 if match[0] in known or (name == _CARD_NAME and not _is_card(match[0])):
                     return match[0]
                 found[name] += 1
-                return f"[redacted: {name}]"
+                return f"(redacted {name})"
 
             text = pattern.sub(replace, text)
         with self._lock:

@@ -43,8 +43,8 @@ def expected(head: str, tail: str, *, native: bool) -> list[dict[str, Any]]:
 HEAD = (
     "Day: 2026-06-18\nSession: a\nHint: -\n\n"
     "There is no card for this session and day yet. If something is worth keeping, call "
-    "`daily_write`\nexactly once with `name`, `description` and `content` (Markdown, without "
-    "front matter).\n\n<conversation>\n"
+    "`daily_write`\nexactly once with `name`, `description`, `content` (Markdown, without "
+    'front matter) and\n`metadata` {"memory_tags": [...]}.\n\n<conversation>\n'
 )
 TAIL = "\n</conversation>"
 

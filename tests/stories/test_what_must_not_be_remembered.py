@@ -28,7 +28,7 @@ async def test_a_secret_is_redacted_in_the_card_and_named_without_being_shown(
         status = await reme.status()
         log = (reme.workspace.root / "session/dialog/s.jsonl").read_text("utf-8")
     assert KEY not in card.content
-    assert card.content.count("[redacted: provider API key]") == 2
+    assert card.content.count("(redacted provider API key)") == 2
     assert status.details["redacted"] == {"provider API key": 2}
     assert KEY in log  # the evidence is what was said
 
@@ -64,7 +64,7 @@ async def test_agents_tools_redact_and_the_person_does_not(
         await reme.write("digest/wiki/b.md", f"key {KEY}\n")
         await tools["edit"].call({"path": "digest/wiki/b.md", "old": "key", "new": "the key"})
         assert (await reme.read("digest/wiki/a.md")).content.strip() == (
-            "key [redacted: provider API key]"
+            "key (redacted provider API key)"
         )
         assert f"the key {KEY}" in (await reme.read("digest/wiki/b.md")).content
 
@@ -74,7 +74,7 @@ async def test_patterns_of_ones_own_are_used(open_memory: Callable[..., ReMe]) -
     async with open_memory(settings=settings) as reme:
         tools = {tool.name: tool for tool in reme.tools()}
         await tools["write"].call({"path": "digest/wiki/a.md", "content": "BADGE-77"})
-        assert "[redacted: badge]" in (await reme.read("digest/wiki/a.md")).content
+        assert "(redacted badge)" in (await reme.read("digest/wiki/a.md")).content
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ def test_a_secret_is_named_and_gone(name: str, secret: str) -> None:
     text = f"before https://{secret}@db end" if name == "URL password" else f"use {secret} now"
     redacted = Redactor().redact(text)
     assert name in redacted.found
-    assert f"[redacted: {name}]" in redacted.text
+    assert f"(redacted {name})" in redacted.text
     assert secret not in redacted.text
 
 
@@ -61,7 +61,7 @@ def test_ordinary_text_stays(text: str) -> None:
 
 def test_patterns_of_ones_own_are_used_and_checked() -> None:
     redactor = Redactor({"badge": r"BADGE-\d{4}"})
-    assert redactor.redact("my BADGE-1234").text == "my [redacted: badge]"
+    assert redactor.redact("my BADGE-1234").text == "my (redacted badge)"
     with pytest.raises(BadInput, match="'bad' is no regular expression"):
         Redactor({"bad": "("})
 
