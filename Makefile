@@ -71,9 +71,11 @@ smoke-v1 smoke-v2: smoke-v%: wheel
 	cd .venv-smoke-$* && bin/python $(CURDIR)/.ci/smoke.py $*
 
 bench: .venv-v2/$(STAMP)
+	.venv-v2/bin/python -m benchmarks.peers.prepare
 	.venv-v2/bin/python -m benchmarks spine compare
 
 bench-quality: .venv-v2/$(STAMP)
+	.venv-v2/bin/python -m benchmarks.peers.prepare
 	.venv-v2/bin/python -m benchmarks locomo
 
 soak: .venv-v2/$(STAMP)

@@ -1,4 +1,4 @@
-"""How fast the index is: ``python benchmarks/index_engine.py [--chunks 100000]``.
+"""How fast the index is: ``python -m benchmarks.index_engine [--chunks 100000]``.
 
 Builds a store of files of ten chunks each and prints one line per measure. Every number is of
 the public store, durable writes included; nothing is warmed up that a user would not warm up.
@@ -15,14 +15,13 @@ import time
 from collections.abc import Callable, Iterator
 from itertools import islice
 
-from synthetic_corpus import Corpus
-
 from agentscope_reme.schema import FileChunk, FileNode, chunk_id, content_hash
 from agentscope_reme.settings import Settings
 from agentscope_reme.store.base import IndexedFile, SearchFilter
 from agentscope_reme.store.indexer import FileIndexer
 from agentscope_reme.store.local_store import LocalFileStore
 from agentscope_reme.workspace import Workspace
+from benchmarks.synthetic_corpus import Corpus
 
 CHUNKS_PER_FILE = 10
 FILES_PER_BATCH = 100

@@ -53,6 +53,7 @@ def main() -> None:
 def durable_changes(home: Path, changes: list[File]) -> None:
     """Files of ten chunks through the vault: on the device, journalled, and searchable."""
     workspace, settings, clock, disk = Workspace(home), Settings(), Clock("UTC"), Disk()
+    workspace.create()
     store = LocalFileStore(workspace, settings=settings)
     store.open()
     vault = Vault(
@@ -144,7 +145,9 @@ async def longest_stall(reme: ReMe) -> float:
 
 def vectors(home: Path) -> None:
     """Exact and stored search over as many random vectors of `_WIDTH` as there are chunks."""
-    store = LocalFileStore(Workspace(home))
+    workspace = Workspace(home)
+    workspace.create()
+    store = LocalFileStore(workspace)
     store.open()
     random = np.random.default_rng(7)
     rows: dict[str, np.ndarray] = {}
