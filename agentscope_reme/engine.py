@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AbstractContextManager, AsyncExitStack
 from typing import Final, Protocol
 
 from agentscope_reme.clock import Clock
@@ -68,7 +68,7 @@ class Engine:
         embedding: EmbeddingPort | None = None,
     ) -> None:
         disk = Disk(fsync=settings.fsync)
-        locks = WorkspaceLocks(workspace)
+        locks = WorkspaceLocks(workspace, patience_seconds=settings.lock_patience_seconds)
         store = LocalFileStore(workspace, settings=settings)
         vault = Vault(
             workspace,
@@ -169,8 +169,14 @@ class Engine:
     async def archive(self, session_id: str, messages: Iterable[Message]) -> str:
         """Append turns in full to ``session/agentscope/``; returns the archive's path."""
         archive = self.components.logs.archive(session_id)
-        await asyncio.to_thread(archive.append, list(messages))
+        with self.in_a_hurry():
+            await asyncio.to_thread(archive.append, list(messages))
         return archive.path
+
+    def in_a_hurry(self) -> AbstractContextManager[None]:
+        """For what a reply waits for: a lock that a stopped process holds is given up soon."""
+        parts = self.components
+        return parts.locks.at_most(parts.settings.record_patience_seconds)
 
     async def _open(self, opened: AsyncExitStack) -> None:
         parts = self.components

@@ -207,12 +207,18 @@ class ReMe(AgentCalls, FileCalls, JournalCalls):
             session_id: the conversation.
             messages: as in `auto_memory`.
             distil: submit the background work; it also needs a model.
+
+        Raises:
+            BadInput: a message or the session id is not usable.
+            StorageFailed: the log could not be written, or another process keeps its lock for
+                longer than `Settings.record_patience_seconds`; nothing was saved.
         """
         known = neutral(messages)
         await self._ready()
-        result = await self._record_step(
-            self._engine.application, session_id=session_id, messages=known
-        )
+        with self._engine.in_a_hurry():
+            result = await self._record_step(
+                self._engine.application, session_id=session_id, messages=known
+            )
         if distil and result.pending:
             self._engine.distil_soon(session_id)
         return result
@@ -233,9 +239,18 @@ class ReMe(AgentCalls, FileCalls, JournalCalls):
         return await self._compactor.summarise(neutral(messages), previous_summary)
 
     async def drain(self, deadline_seconds: float | None = None) -> bool:
-        """Wait for the background work; ``False`` when the deadline came first."""
-        await self._ready()
+        """Wait for the background work; ``False`` when the deadline came first.
+
+        Args:
+            deadline_seconds: how long to wait; `Settings.close_drain_seconds` without it.
+
+        Raises:
+            BadInput: it is not a number.
+        """
         limit = self.settings.close_drain_seconds if deadline_seconds is None else deadline_seconds
+        if not isinstance(limit, int | float):
+            raise BadInput(limit, "`deadline_seconds` must be a number", "Pass seconds.")
+        await self._ready()
         return await self._engine.drain(limit)
 
     def report_failure(self, where: str, error: BaseException) -> None:

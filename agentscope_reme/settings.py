@@ -77,6 +77,13 @@ class Settings(BaseModel):
     close_drain_seconds: float = Field(default=10.0, ge=0)
     """How long `close()` waits for background work, in seconds."""
 
+    lock_patience_seconds: float = Field(default=10.0, ge=0)
+    """How long a change waits for a lock another process holds, in seconds; then it is refused."""
+
+    record_patience_seconds: float = Field(default=2.0, ge=0)
+    """The same for recording and archiving turns, which replies wait for; what could not be
+    recorded is recorded with the next reply."""
+
     max_image_num: int = Field(default=5, ge=0)
     """Images one `auto_memory` call may send to the model."""
 

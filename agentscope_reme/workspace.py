@@ -90,8 +90,12 @@ class Workspace:
             StorageFailed: the operating system refused.
         """
         try:
-            for name in (*LAYERS, "metadata", "journal", ".locks"):
+            for name in (*LAYERS, "journal", ".locks"):
                 (self.root / name).mkdir(parents=True, exist_ok=True)
+            if not os.path.lexists(
+                self.metadata
+            ):  # whatever else stands there the index sets aside
+                self.metadata.mkdir(exist_ok=True)
         except OSError as error:
             raise StorageFailed(
                 str(self.root),

@@ -22,8 +22,9 @@ class AutoMemoryHook(Hook):
     Registered as ``post_reply``, and as ``pre_reply`` too: an interrupted turn runs no post hook,
     and releases with one re-entrancy flag for each agent skip it for parallel replies. So nothing
     relies on being called at the right moment: each call compares message ids and saves the rest.
-    Only the durable enqueue is awaited, and the start of a memory that was not started, up to
-    `START_PATIENCE_SECONDS`; distilling follows in the background.
+    Only the durable enqueue is awaited, up to ``record_patience_seconds`` for a lock that a stopped
+    process holds, and the start of a memory that was not started, up to `START_PATIENCE_SECONDS`;
+    distilling follows in the background.
 
     Args:
         reme: the memory service; started on first use.

@@ -177,8 +177,8 @@ class ReMeMemory(InMemoryMemory):
         """Replace all but the newest messages by a summary.
 
         They are archived and recorded first. Then summary and marks change together, or, when
-        anything failed, not at all. Without a model, or with a failing one, the summary quotes
-        what the user said.
+        anything failed, not at all. Without a model, or with one that answers something else, the
+        summary quotes what the user said.
 
         Args:
             keep_recent: how many messages stay; tool calls stay with their results, and the last
@@ -189,6 +189,7 @@ class ReMeMemory(InMemoryMemory):
             How many messages were compressed; 0 also while another call is at work.
 
         Raises:
+            ModelFailed: the model failed or said nothing.
             ReMeError: archive or log could not be written.
         """
         if self._compacting:

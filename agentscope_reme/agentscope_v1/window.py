@@ -18,7 +18,7 @@ from agentscope_reme.agentscope_v1.messages import to_neutral
 from agentscope_reme.context.cut import choose_cut
 from agentscope_reme.context.fallback import fallback_summary
 from agentscope_reme.context.tokens import estimate_messages_tokens, estimate_tokens
-from agentscope_reme.errors import ModelFailed, ModelRequired
+from agentscope_reme.errors import ModelRequired
 from agentscope_reme.messages import Message
 from agentscope_reme.ports import MemoryService
 from agentscope_reme.runtime.starting import started
@@ -64,6 +64,7 @@ async def prepare_compaction(
         ``None`` when nothing may leave.
 
     Raises:
+        ModelFailed: the model failed or said nothing; it is asked again the next time.
         ReMeError: the archive or the log could not be written.
     """
     cut = choose_cut(list(map(_for_cut, messages)), keep_recent=keep_recent, budget=budget)
@@ -100,7 +101,7 @@ async def _summarise(
     earlier = previous.removesuffix(pointer)
     try:
         summary = await reme.summarise(messages, previous_summary=earlier)
-    except (ModelFailed, ModelRequired) as error:
+    except ModelRequired as error:
         # The evidence is archived, so a plain excerpt is safe; an overflowing window would not be.
         reme.report_failure("compaction.summarise", error)
         summary = fallback_summary(messages, earlier, language=reme.language)

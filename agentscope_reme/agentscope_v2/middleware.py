@@ -50,9 +50,9 @@ class ReMeMemoryMiddleware(MiddlewareBase):
     goes on. Recalled text is shown to the model for each call and is never part of the context.
 
     A failure of the memory never costs a reply: it is reported to the memory and counted there.
-    Recall gives up after ``recall_deadline_ms``. Recording waits until the turn is on the device;
-    only for a memory that does not open it gives up, after `START_PATIENCE_SECONDS`, and records
-    the turn with the next one.
+    Recall gives up after ``recall_deadline_ms``. Recording waits until the turn is on the device.
+    It gives up on a memory that does not open, after `START_PATIENCE_SECONDS`, and on a lock that a
+    stopped process holds, after ``record_patience_seconds``; the turn is recorded with the next.
 
     Args:
         reme: the memory; started at the first reply when it was not.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from agentscope_reme.agentscope_line import installed_line, require_line
 from agentscope_reme.errors import BadInput, ReMeError
 from agentscope_reme.facade.index import IndexCalls
+from agentscope_reme.messages import whole_characters
 from agentscope_reme.ports import MemoryService, Tool, ToolOutput
 from agentscope_reme.tools.agent_tools import file_tools, search_tool
 from agentscope_reme.tools.scope import AGENT
@@ -29,8 +30,10 @@ class AgentCalls(IndexCalls):
             read_only: only tools that change nothing.
 
         Raises:
-            BadInput: `include` names a tool that does not exist.
+            BadInput: `include` is no list of names, or names a tool that does not exist.
         """
+        if include is not None and not isinstance(include, list | tuple | set | frozenset):
+            raise BadInput(include, "`include` must be a list of names", "Pass a list of strings.")
         report = self._engine.failures.report
         operations = self._operations(AGENT)
         tools = [
@@ -54,7 +57,7 @@ class AgentCalls(IndexCalls):
             try:
                 await self._ready()
             except ReMeError as error:
-                return ToolOutput(str(error), success=False)
+                return ToolOutput(whole_characters(str(error)), success=False)
             output = await tool.call(arguments)
             if not tool.read_only:
                 self._engine.embed_soon()

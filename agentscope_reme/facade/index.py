@@ -24,6 +24,7 @@ from agentscope_reme.steps.doctor import DoctorStep
 from agentscope_reme.steps.graph import SnapshotStep, TraverseStep
 from agentscope_reme.steps.session import pending_sessions
 from agentscope_reme.store.base import StoreStats
+from agentscope_reme.tools.access import whole_number
 
 _SCOPES: Final = ("all", "daily", "digest", "session", "resource")
 
@@ -116,7 +117,13 @@ class IndexCalls(Calls):
         )
 
     async def node_search(self, query: str, *, limit: int = 20) -> NodeSearchResult:
-        """Digest nodes by name, description or content, one entry each, best first."""
+        """Digest nodes by name, description or content, one entry each, best first.
+
+        Raises:
+            BadInput: the query is empty or `limit` is no number of at least 1.
+        """
+        if whole_number(limit, "limit") < 1:
+            raise BadInput(limit, "`limit` must be at least 1", "Leave it out for 20.")
         found = await self.search(
             query, limit=min(200, 5 * limit), path_prefix="digest/", expand_links=False
         )

@@ -128,7 +128,7 @@ class ChangeSet:
         self._refuse_target(src, dst, overwrite=overwrite and going == [src])
         moves = {path: dst + path[len(src) :] for path in going}
         mapping = {src: dst, **moves}
-        inbound = self._inbound(src, going)
+        inbound = self._inbound(src, [*going, *moves.values()])  # what is replaced links no more
         held = {new: self.read(old) for old, new in moves.items()}
         for path in (*going, *held):
             self._hash(path)

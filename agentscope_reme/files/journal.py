@@ -10,82 +10,45 @@ left behind; therefore every blob is checked against its hash when it is read.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import re
 import secrets
 import stat
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from agentscope_reme.clock import Clock
 from agentscope_reme.errors import NotFound, StorageFailed
 from agentscope_reme.files.disk import Disk
+from agentscope_reme.files.journal_lines import (
+    SHA,
+    FolderChange,
+    JournalEntry,
+    PathChange,
+    Settlement,
+    State,
+    dump_entry,
+    dump_row,
+    parse_line,
+)
 from agentscope_reme.schema import content_hash
 from agentscope_reme.workspace import Workspace
 
-State = Literal["prepared", "done", "aborted"]
-"""A change over several files is ``prepared`` first; a one-file change is ``done`` at once."""
+__all__ = ["FolderChange", "Journal", "JournalEntry", "PathChange", "State"]
 
 _BLOCK_BYTES: Final = 16 * 1024
-_SHA: Final = re.compile(r"[0-9a-f]{64}")
 _MONTH: Final = re.compile(r"\d{4}-\d{2}\.jsonl")
-
-
-@dataclass(frozen=True, slots=True)
-class PathChange:
-    """What one change did to one path; hashes are ``None`` where no file stood or stands.
-
-    ``origin`` is the path this file was renamed from.
-    """
-
-    path: str
-    before: str | None
-    after: str | None
-    origin: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class FolderChange:
-    """A folder that went away as a whole, or came back.
-
-    Attributes:
-        path: the folder.
-        target: its new path; ``None`` for the trash.
-        restored: the change whose trash the rest of the folder came back from.
-    """
-
-    path: str
-    target: str | None = None
-    restored: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class JournalEntry:
-    """One change: who did what to which paths. ``at`` is ISO 8601 with an offset."""
-
-    change_id: str
-    at: str
-    actor: str
-    operation: str
-    changes: tuple[PathChange, ...]
-    state: State = "done"
-    folder: FolderChange | None = None
-
-    @property
-    def paths(self) -> list[str]:
-        """The paths it speaks of."""
-        return [change.path for change in self.changes]
 
 
 class Journal:
     """The journal of one workspace. Appending is done under the commit lock.
 
     Attributes:
-        unreadable: how many torn or foreign lines the last complete reading skipped.
+        unreadable: how many torn or foreign lines a reading skipped; a later complete one corrects
+            the number.
     """
 
     def __init__(self, workspace: Workspace, *, disk: Disk, clock: Clock) -> None:
@@ -96,8 +59,12 @@ class Journal:
         self.unreadable = 0
 
     def open(self) -> None:
-        """Make the folders and this month's file, so that a change has one flush less to do."""
-        self._blobs.mkdir(parents=True, exist_ok=True)
+        """Make the folders and this month's file, so that a change has one flush less to do.
+
+        Raises:
+            StorageFailed: the disk refused, or something else stands in their place.
+        """
+        self._disk.make_folder(self._blobs)
         place = self._current()
         if not place.exists():
             self._disk.append(place, b"")
@@ -117,7 +84,7 @@ class Journal:
         Raises:
             StorageFailed: the journal is as it was.
         """
-        self._disk.append(self._current(), _dump(entry))
+        self._disk.append(self._current(), dump_entry(entry))
 
     def settle(self, change_id: str, state: Literal["done", "aborted"]) -> None:
         """Say durably how an entry ended.
@@ -126,7 +93,7 @@ class Journal:
             StorageFailed: the journal is as it was.
         """
         row = {"change_id": change_id, "at": self.now(), "state": state}
-        self._disk.append(self._current(), _line(row))
+        self._disk.append(self._current(), dump_row(row))
 
     def entries(self) -> Iterator[JournalEntry]:
         """Entries with their final state, newest first; torn and foreign lines are skipped."""
@@ -134,8 +101,8 @@ class Journal:
         settled: dict[str, State] = {}
         for place in reversed(self._files()):
             for raw in self._lines_backwards(place):
-                parsed = _parse(raw)
-                if isinstance(parsed, _Settlement):
+                parsed = parse_line(raw)
+                if isinstance(parsed, Settlement):
                     settled.setdefault(parsed.change_id, parsed.state)
                 elif parsed is None:
                     skipped += bool(raw.strip())
@@ -160,13 +127,16 @@ class Journal:
 
         Only the newest change can be unfinished, because changes exclude each other.
         """
+        skipped = 0
         for place in reversed(self._files()):
             for raw in self._lines_backwards(place):
-                parsed = _parse(raw)
-                if isinstance(parsed, _Settlement):
-                    return None
-                if parsed is not None:
-                    return parsed
+                parsed = parse_line(raw)
+                if parsed is None:
+                    skipped += bool(raw.strip())
+                    continue
+                self.unreadable = max(self.unreadable, skipped)
+                return parsed if isinstance(parsed, JournalEntry) else None
+        self.unreadable = max(self.unreadable, skipped)
         return None
 
     def position(self) -> tuple[str, int]:
@@ -240,7 +210,7 @@ class Journal:
         """The hashes of all kept contents."""
         if not self._blobs.is_dir():
             return set()
-        return {place.name for place in self._blobs.iterdir() if _SHA.fullmatch(place.name)}
+        return {place.name for place in self._blobs.iterdir() if SHA.fullmatch(place.name)}
 
     def drop_months_before(self, moment: datetime) -> int:
         """Remove the files of months before the one of `moment`; returns how many.
@@ -291,56 +261,8 @@ class Journal:
     def _files(self) -> list[Path]:
         if not self._folder.is_dir():
             return []
-        return sorted(p for p in self._folder.iterdir() if _MONTH.fullmatch(p.name))
-
-
-@dataclass(frozen=True, slots=True)
-class _Settlement:
-    change_id: str
-    state: Literal["done", "aborted"]
-
-
-def _dump(entry: JournalEntry) -> bytes:
-    row: dict[str, Any] = {
-        "change_id": entry.change_id,
-        "at": entry.at,
-        "actor": entry.actor,
-        "operation": entry.operation,
-        "state": entry.state,
-        "changes": [_change_row(change) for change in entry.changes],
-    }
-    if entry.folder is not None:
-        row["folder"] = _folder_row(entry.folder)
-    return _line(row)
-
-
-def _change_row(change: PathChange) -> dict[str, Any]:
-    row = {"path": change.path, "before": change.before, "after": change.after}
-    return row if change.origin is None else {**row, "origin": change.origin}
-
-
-def _folder_row(folder: FolderChange) -> dict[str, Any]:
-    row = {"path": folder.path, "target": folder.target}
-    return row if folder.restored is None else {**row, "restored": folder.restored}
-
-
-def _line(row: Mapping[str, Any]) -> bytes:
-    return json.dumps(row, ensure_ascii=False).encode() + b"\n"
-
-
-def _parse(raw: bytes) -> JournalEntry | _Settlement | None:
-    try:
-        row = json.loads(raw)
-        if "changes" not in row:
-            return _Settlement(row["change_id"], row["state"])
-        return JournalEntry(
-            row["change_id"],
-            row["at"],
-            row["actor"],
-            row["operation"],
-            tuple(PathChange(**change) for change in row["changes"]),
-            row["state"],
-            FolderChange(**row["folder"]) if "folder" in row else None,
+        return sorted(
+            place
+            for place in self._folder.iterdir()
+            if _MONTH.fullmatch(place.name) and place.is_file()
         )
-    except (ValueError, TypeError, KeyError):
-        return None

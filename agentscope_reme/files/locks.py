@@ -14,8 +14,10 @@ from __future__ import annotations
 
 import hashlib
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Final
 
@@ -24,25 +26,29 @@ from filelock import FileLock, Timeout
 from agentscope_reme.errors import StorageFailed
 from agentscope_reme.workspace import Workspace, encode_name
 
-PATIENCE_SECONDS: Final = 60.0
-"""How long a session or commit lock is waited for; both are held for milliseconds."""
-
 _POLL_SECONDS: Final = 0.002
 _SESSION, _COMMIT = 2, 3
 
 _registry: dict[str, threading.Lock] = {}
 _registry_guard = threading.Lock()
 _held = threading.local()
+_deadline: ContextVar[float | None] = ContextVar("deadline", default=None)
 
 
 class WorkspaceLocks:
     """The locks of one workspace, as files under ``.locks/``.
 
     Every instance over the same folder shares them, in this process and in others.
+
+    Args:
+        workspace: whose they are.
+        patience_seconds: how long a session or commit lock is waited for; both are held for
+            milliseconds, unless their process was stopped.
     """
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: Workspace, *, patience_seconds: float = 10.0) -> None:
         self._workspace = workspace
+        self._patience_seconds = patience_seconds
         self._folder = workspace.locks
 
     @contextmanager
@@ -50,8 +56,8 @@ class WorkspaceLocks:
         """Hold the one exclusive lock around a change; never across a model or network call.
 
         Raises:
-            StorageFailed: it stayed taken for `PATIENCE_SECONDS`, the workspace is gone, or the
-                disk knows no locks.
+            StorageFailed: it stayed taken for too long, the workspace is gone, or the disk knows
+                no locks.
         """
         with self._ranked(_COMMIT, "commit.lock"):
             yield
@@ -64,8 +70,8 @@ class WorkspaceLocks:
 
         Raises:
             BadInput: the id cannot name a file.
-            StorageFailed: it stayed taken for `PATIENCE_SECONDS`, the workspace is gone, or the
-                disk knows no locks.
+            StorageFailed: it stayed taken for too long, the workspace is gone, or the disk knows
+                no locks.
         """
         with self._ranked(_SESSION, f"session-{_short(encode_name(session_id))}.lock"):
             yield
@@ -102,14 +108,32 @@ class WorkspaceLocks:
             guard.release()
 
     @contextmanager
+    def at_most(self, seconds: float) -> Iterator[None]:
+        """Wait no longer than this for all session and commit locks taken inside together.
+
+        Holds for the calling task and the threads it awaits.
+        """
+        token = _deadline.set(time.monotonic() + seconds)
+        try:
+            yield
+        finally:
+            _deadline.reset(token)
+
+    def _patience(self) -> float:
+        deadline = _deadline.get()
+        if deadline is None:
+            return self._patience_seconds
+        return max(0.0, min(self._patience_seconds, deadline - time.monotonic()))
+
+    @contextmanager
     def _ranked(self, rank: int, name: str) -> Iterator[None]:
         self._refuse_out_of_order(rank)
         place = self._folder / name
         guard = _guard_of(place)
-        if not guard.acquire(timeout=PATIENCE_SECONDS):
+        if not guard.acquire(timeout=self._patience()):
             raise _busy(place)
         try:
-            lock = self._take(place, seconds=PATIENCE_SECONDS)
+            lock = self._take(place, seconds=self._patience())
             if lock is None:
                 raise _busy(place)
             ranks = _ranks()
@@ -168,6 +192,6 @@ def _short(encoded: str) -> str:
 def _busy(place: Path) -> StorageFailed:
     return StorageFailed(
         str(place),
-        f"another process kept this lock for {PATIENCE_SECONDS:.0f} seconds",
+        "another process keeps this lock",
         "Find the process that hangs, or try again.",
     )

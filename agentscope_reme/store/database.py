@@ -66,6 +66,7 @@ class Database:
     def open(self) -> None:
         """Open the current generation, or make one."""
         with self.generations.exclusive():
+            self.generations.set_strangers_aside()
             place = self.generations.current()
             if place is None:
                 self._start_generation(self.generations.unnamed())

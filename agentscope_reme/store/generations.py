@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +23,7 @@ from agentscope_reme.workspace import Workspace
 
 _GENERATION: Final = re.compile(r"index-(\d+)\.db")
 _FILE_OF_GENERATION: Final = re.compile(r"index-(\d+)\.db(-wal|-shm|-journal)?")
+_KEPT: Final = re.compile(r"CURRENT|open-[0-9a-f]+")
 _PATIENCE_SECONDS: Final = 10.0
 
 
@@ -42,7 +44,8 @@ class Generations:
 
     def make_folders(self) -> None:
         """Make the folders an index needs, where a workspace is opened for the first time."""
-        self._folder.mkdir(parents=True, exist_ok=True)
+        self._folder.parent.mkdir(parents=True, exist_ok=True)
+        self._make_folder()
         self._lock_file.parent.mkdir(parents=True, exist_ok=True)
 
     @contextmanager
@@ -53,7 +56,7 @@ class Generations:
             StorageFailed: somebody else has been at it for too long, or the workspace is gone.
         """
         self._workspace.require()
-        self._folder.mkdir(exist_ok=True)
+        self._make_folder()
         self._lock_file.parent.mkdir(exist_ok=True)
         try:
             with FileLock(self._lock_file, timeout=_PATIENCE_SECONDS):
@@ -64,6 +67,24 @@ class Generations:
                 "another process has been opening the index for too long",
                 "Close that process, or try again.",
             ) from error
+
+    def set_strangers_aside(self) -> None:
+        """Rename folders and the like that stand where a file of the index belongs."""
+        for place in list(self._folder.iterdir()):
+            ours = _KEPT.fullmatch(place.name) or _FILE_OF_GENERATION.fullmatch(place.name)
+            if ours and not place.is_file():
+                self._set_aside(place)
+
+    def _make_folder(self) -> None:
+        if not self._folder.is_dir() and os.path.lexists(self._folder):
+            self._set_aside(self._folder)
+        self._folder.mkdir(exist_ok=True)
+
+    def _set_aside(self, place: Path) -> None:
+        aside = place.with_name(f"{place.name}.{uuid.uuid4().hex[:8]}.corrupt")
+        os.replace(place, aside)
+        name = self._workspace.relative(place)
+        self.notices.append(f"{name} was no part of an index; it was set aside as {aside.name}.")
 
     def stamp(self) -> tuple[int, int] | None:
         """Changes whenever another generation becomes the current one."""

@@ -17,7 +17,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from agentscope_reme.errors import Conflict, NotFound, ReMeError, StorageFailed
+from agentscope_reme.errors import BadPath, Conflict, NotFound, ReMeError, StorageFailed
 from agentscope_reme.files.disk import Disk
 from agentscope_reme.files.journal import Journal, JournalEntry, PathChange
 from agentscope_reme.schema import content_hash
@@ -31,11 +31,15 @@ _log: Final = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """How the last journaled change ended; its paths may be unknown to the index."""
+    """How the last journaled change ended; its paths may be unknown to the index.
+
+    ``unusable`` says why an unfinished change cannot be carried out; it is left alone.
+    """
 
     entry: JournalEntry
     completed: bool = False
     aborted: bool = False
+    unusable: str = ""
     left_alone: tuple[str, ...] = ()
     came_along: tuple[str, ...] = ()
 
@@ -99,10 +103,8 @@ class Committer:
             return None
         entry = self._journal.last()
         settled = None
-        if entry is not None and entry.state == "prepared":
-            settled = self._complete(entry)
-        elif entry is not None and entry.state == "done":
-            settled = self._dismiss_if_unmade(entry)
+        if entry is not None and entry.state != "aborted":
+            settled = self._settle(entry)
         elif entry is None and (newest := next(self._journal.entries(), None)) is not None:
             settled = Settled(newest)  # whoever made it may have died before it was indexed
         self._settled_at = self._journal.position()
@@ -165,11 +167,35 @@ class Committer:
         except ReMeError as error:  # the original error is on its way to the caller
             _log.warning("change %s is settled before the next one: %s", entry.change_id, error)
 
+    def _settle(self, entry: JournalEntry) -> Settled:
+        try:
+            self._refuse_unsafe(entry)
+        except BadPath as error:
+            return Settled(entry, unusable=str(error))
+        return (
+            self._complete(entry) if entry.state == "prepared" else self._dismiss_if_unmade(entry)
+        )
+
     def _complete(self, entry: JournalEntry) -> Settled:
         left: list[str] = []
         along = self._applier.apply(entry, self._kept, left.append)
         self._journal.settle(entry.change_id, "done")
         return Settled(entry, True, left_alone=tuple(left), came_along=tuple(along))
+
+    def _refuse_unsafe(self, entry: JournalEntry) -> None:
+        """Make sure that a line somebody may have written by hand touches documents only.
+
+        Raises:
+            BadPath: a path is unsafe, or a file cannot stand there any more.
+        """
+        folder = entry.folder
+        paths = [*entry.paths, *(change.origin for change in entry.changes)]
+        for path in [*paths, folder.path if folder else None, folder.target if folder else None]:
+            if path is not None:
+                self._tree.refuse_foreign(path)
+        for change in entry.changes:
+            if change.after is not None and entry.state == "prepared":
+                self._tree.refuse_blocked(change.path)
 
     def _dismiss_if_unmade(self, entry: JournalEntry) -> Settled:
         unmade = bool(entry.changes) and all(map(self._is_unmade(entry), entry.changes))

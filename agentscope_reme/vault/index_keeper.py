@@ -156,6 +156,11 @@ class IndexKeeper:
             with self._guard:
                 self._unsaved.update(fresh)
 
+    def remember(self, path: str) -> None:
+        """Know, in memory alone, that the index lags behind on a path; needs no lock."""
+        with self._guard:
+            self._unsaved.add(path)
+
     def _may_succeed(self, path: str) -> bool:
         failed = self._unreadable.get(path)
         return failed is None or self._tree.seen(path) != failed

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import Final, Protocol
 
-from agentscope_reme.errors import ReMeError
+from agentscope_reme.errors import ReMeError, StorageFailed
 from agentscope_reme.files.growing_file import Extension
 from agentscope_reme.files.locks import WorkspaceLocks
 from agentscope_reme.store.base import FileGrowth, IndexedFile
 from agentscope_reme.vault.index_keeper import UNREADABLE, IndexKeeper
 from agentscope_reme.vault.tree import Tree
 
+_log: Final = logging.getLogger(__name__)
 _ATTEMPTS: Final = 3  # how often a log that changes while it is read is read anew
 
 
@@ -53,13 +55,19 @@ class LogFollower:
         """Index a log as it stands now.
 
         Returns:
-            False when the index could not follow; the path is dirty then.
+            False when the index could not follow; the path is dirty then. So it is when another
+            process keeps the commit lock: the lines themselves are safe.
         """
-        if self._indexer is not None:
-            with self._locks.commit():
-                if self._grow(path, written, self._indexer):
-                    return True
-        return self._read_whole(path)
+        try:
+            if self._indexer is not None:
+                with self._locks.commit():
+                    if self._grow(path, written, self._indexer):
+                        return True
+            return self._read_whole(path)
+        except StorageFailed as error:
+            _log.warning("%s is indexed later: %s", path, error)
+            self._keeper.remember(path)
+            return False
 
     def _grow(self, path: str, written: Extension | None, indexer: GrowingIndexer) -> bool:
         seen = self._tree.seen(path)

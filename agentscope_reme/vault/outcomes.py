@@ -54,6 +54,11 @@ def recovery_of(settled: Settled | None, temporaries: int, notices: list[str]) -
     if settled is None:
         return Recovery(temporaries=temporaries, notices=tuple(notices))
     change_id = settled.entry.change_id
+    if settled.unusable:
+        notices.append(
+            f"The journal speaks of a change {change_id} that cannot be carried out and was left "
+            f"alone: {settled.unusable}"
+        )
     if settled.completed:
         notices.append(f"Change {change_id} was interrupted and has been completed.")
     notices += [

@@ -125,7 +125,8 @@ def plan_move(
     moves = {path: dst + path[len(src) :] for path in paths}
     mapping = {src: dst, **moves}
     arriving, going, contents = _moved_files(tree, moves, mapping if retarget else {})
-    inbound = _inbound(store, mapping, within=set(paths))
+    replaced = set(moves.values())  # what stood there is overwritten, its links with it
+    inbound = _inbound(store, mapping, within=set(paths) | replaced)
     rewritten = _rewritten(tree, inbound, mapping, contents) if retarget else []
     arrivals = {change.path for change in arriving if change.path in contents}
     return Plan(

@@ -41,6 +41,10 @@ def _go_on() -> None:
     return
 
 
+def _nothing(_: Sequence[str]) -> set[str]:
+    return set()
+
+
 class Scanner:
     """Compares disk and index.
 
@@ -52,6 +56,7 @@ class Scanner:
         keeper: the index.
         locks: held for each transaction.
         check: called between files; ends the pass by raising.
+        taken_away: tells which of the missing files we deleted or moved ourselves.
 
     Attributes:
         notices: layers whose files seem to have vanished with their drive, by layer.
@@ -63,11 +68,13 @@ class Scanner:
         keeper: IndexKeeper,
         locks: CommitLock,
         check: Callable[[], None] = _go_on,
+        taken_away: Callable[[Sequence[str]], set[str]] = _nothing,
     ) -> None:
         self._tree = tree
         self._keeper = keeper
         self._locks = locks
         self._check = check
+        self._taken_away = taken_away
         self.notices: dict[str, str] = {}
 
     def scan(self, *, full: bool, prefix: str, trust_absence: bool = False) -> IndexResult:
@@ -148,7 +155,13 @@ class Scanner:
         for layer, total in Counter(map(layer_of, stamps)).items():
             absent = layers.get(layer, [])
             vanished = [path for path in absent if path not in present]
-            if len(vanished) >= _GUARDED_FROM and len(vanished) * 2 > total:
+            ours: set[str] = set()
+            if _is_suspicious(len(vanished), total):  # a crash may have hidden our own deletion
+                ours = self._taken_away(vanished)
+                vanished = [path for path in vanished if path not in ours]
+                total -= len(ours)
+            if _is_suspicious(len(vanished), total):
+                believed += ours
                 self.notices[layer] = (
                     f"{len(vanished)} of {total} files in `{layer}/` are missing; the index keeps "
                     "them in case a drive is not mounted. Reindex if they were deleted on purpose."
@@ -283,6 +296,11 @@ class _Run:
     def _refused(self, paths: Iterable[str]) -> None:
         reason = "the index could not be written; it is tried again"
         self.result.failed += [Failure(item=path, reason=reason) for path in paths]
+
+
+def _is_suspicious(vanished: int, total: int) -> bool:
+    """Whether so many files of a layer are missing that its drive may be."""
+    return vanished >= _GUARDED_FROM and vanished * 2 > total
 
 
 def _differs(file: SeenFile, stamps: dict[str, FileStamp]) -> bool:

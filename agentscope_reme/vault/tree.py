@@ -17,6 +17,7 @@ from agentscope_reme.results import Failure
 from agentscope_reme.schema import content_hash
 from agentscope_reme.workspace import INTERNAL_FOLDERS, Workspace
 
+_LONGEST_NAME: Final = 255  # bytes, on every file system we know
 _ELSEWHERE: Final = "Choose another path."
 
 
@@ -154,6 +155,18 @@ class Tree:
             above = "/".join(parts[:depth])
             if self.place(above).is_file():
                 raise BadPath(path, f"`{above}` is a file, not a folder", _ELSEWHERE)
+
+    def refuse_foreign(self, path: str) -> None:
+        """Make sure a path out of the journal is one that changes may be made to.
+
+        Raises:
+            BadPath: it climbs out, has odd or too long parts, or leads where no path may.
+        """
+        parts = path.split("/")
+        odd = any(part in ("", ".", "..") or len(part.encode()) > _LONGEST_NAME for part in parts)
+        if odd or parts[0].casefold() in INTERNAL_FOLDERS:
+            raise BadPath(path, "no change leads there", _ELSEWHERE)
+        self.place(path)
 
     def walk(self, prefix: str = "") -> tuple[list[SeenFile], list[Failure]]:
         """Visible files below a folder, sorted by path, and what could not be looked at.

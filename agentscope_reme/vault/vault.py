@@ -22,6 +22,7 @@ from agentscope_reme.results import IndexResult
 from agentscope_reme.settings import Settings
 from agentscope_reme.store.base import BaseFileStore, IndexedFile
 from agentscope_reme.vault.committing import Committer, Settled
+from agentscope_reme.vault.deletions import taken_away
 from agentscope_reme.vault.index_care import IndexCare, ShadowKeeper
 from agentscope_reme.vault.index_keeper import Indexer, IndexKeeper
 from agentscope_reme.vault.log_follower import GrowingIndexer, LogFollower
@@ -71,7 +72,13 @@ class Vault(WorkspaceReader):
         tree = Tree(workspace, disk)
         super().__init__(tree, store, journal, Committer(tree, disk, journal))
         self._keeper = IndexKeeper(tree, store, indexer, disk, settings)
-        self._scanner = Scanner(tree, self._keeper, locks, self._refuse_closed)
+        self._scanner = Scanner(
+            tree,
+            self._keeper,
+            locks,
+            self._refuse_closed,
+            lambda paths: taken_away(journal.entries(), paths),
+        )
 
         def shadow_tools(shadow: BaseFileStore) -> tuple[ShadowKeeper, Scanner]:
             keeper = ShadowKeeper(tree, shadow, indexer, disk, settings)
@@ -91,7 +98,13 @@ class Vault(WorkspaceReader):
     @property
     def notices(self) -> list[str]:
         """What a person should know about the index, in words."""
-        return [*sorted(self._scanner.notices.values()), *self.index.notices]
+        damaged = self._journal.unreadable
+        told = [f"{damaged} line(s) of the journal cannot be read and are passed over."]
+        return [
+            *sorted(self._scanner.notices.values()),
+            *self.index.notices,
+            *(told if damaged else []),
+        ]
 
     def open(self) -> Recovery:
         """Settle what a crash left, sweep unfinished files away, retry what was not indexed.
@@ -293,7 +306,7 @@ class Vault(WorkspaceReader):
         )
 
     def _follow_settled(self, settled: Settled | None) -> None:
-        if settled is not None:
+        if settled is not None and not settled.unusable:
             self._keeper.follow([*settled.entry.paths, *settled.came_along])
 
     def _refuse_closed(self) -> None:

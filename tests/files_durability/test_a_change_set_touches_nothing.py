@@ -136,3 +136,11 @@ def test_a_write_expects_what_is_staged(staged: ChangeSet) -> None:
         staged.write("digest/wiki/b.md", b"b3", expected=None)
     with pytest.raises(BadPath, match="folder"):
         staged.write("digest/wiki", b"x")
+
+
+def test_what_is_overwritten_is_no_link_to_what_moved(staged: ChangeSet) -> None:
+    staged.write("x.md", b"new")
+    staged.write("y.md", b"see [[x.md]]")
+    moved = staged.move("x.md", "y.md", overwrite=True)
+    assert staged.read("y.md") == b"new"
+    assert moved.inbound == ()

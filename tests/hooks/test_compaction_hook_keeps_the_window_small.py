@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from agentscope.memory import InMemoryMemory, MemoryBase
 from agentscope.message import Msg
 from agentscope.token import CharTokenCounter
 
+from agentscope_reme import ReMe
 from agentscope_reme.agentscope_v1 import ReMeMemory, ReMeToolkit
 from agentscope_reme.agentscope_v1.scripted import ScriptedChatModel
 from agentscope_reme.errors import BadInput, StorageFailed
@@ -21,6 +23,7 @@ from agentscope_reme.testing import Step, ToolCall
 from tests.agentscope_v1.list_memory import ListMemory
 
 FULL = StorageFailed("disk", "full", "Free some space.")
+CHECKPOINT = "## Goal\nTea.\n\n## Progress\nCake.\n\n## Next Steps\nEat."
 LONG = "many words about tea and cake and more " * 10
 
 
@@ -109,6 +112,49 @@ async def test_a_failure_leaves_the_window_as_it_was(kind: int, step: str) -> No
     assert service.failures == [("hook.compaction", FULL)]
     await agent(Msg("user", "And now?", "user"))
     assert "question 0" in model.requests[0].text
+
+
+@pytest.mark.parametrize("kind", [0, 1], ids=["InMemoryMemory", "ReMeMemory"])
+@pytest.mark.parametrize("answer", ["", RuntimeError("Connection error")], ids=["empty", "error"])
+async def test_a_model_that_fails_changes_nothing_and_is_asked_again(
+    kind: int, answer: Step, tmp_path: Path
+) -> None:
+    writer = ScriptedChatModel([answer, CHECKPOINT])
+    quiet = Settings(watch=False, fsync=False, record_every_turns=1000)
+    async with ReMe(
+        tmp_path, chat_model=writer, formatter=OpenAIChatFormatter(), settings=quiet
+    ) as reme:
+        memory = InMemoryMemory() if kind == 0 else reme.memory(session_id="s")
+        agent = ReActAgent(
+            "F", "You help.", ScriptedChatModel([]), OpenAIChatFormatter(), memory=memory
+        )
+        await fill(agent)
+        await agent.memory.update_compressed_summary("earlier")
+        before = json.dumps(agent.memory.state_dict())
+        hook = MemoryCompactionHook(reme, 300, session_id="s")
+
+        await hook(agent, {})
+        assert json.dumps(agent.memory.state_dict()) == before
+        assert (await reme.status()).failures == {"hook.compaction": 1}
+
+        await hook(agent, {})
+        assert CHECKPOINT in str(agent.memory.state_dict()["_compressed_summary"])
+
+
+async def test_an_answer_that_is_no_summary_is_replaced_by_quotes(tmp_path: Path) -> None:
+    writer = ScriptedChatModel(["I am an AI assistant, how can I help?"])
+    quiet = Settings(watch=False, fsync=False, record_every_turns=1000)
+    async with ReMe(
+        tmp_path, chat_model=writer, formatter=OpenAIChatFormatter(), settings=quiet
+    ) as reme:
+        agent = ReActAgent("F", "You help.", ScriptedChatModel([]), OpenAIChatFormatter())
+        await fill(agent)
+        await agent.memory.update_compressed_summary("earlier")
+        await MemoryCompactionHook(reme, 300, session_id="s")(agent, {})
+        summary = str(agent.memory.state_dict()["_compressed_summary"])
+        assert summary.startswith("earlier\n\n## What was said since")
+        assert "question 0" in summary
+        assert "AI assistant" not in summary
 
 
 async def test_a_memory_that_cannot_let_go_keeps_its_old_summary() -> None:

@@ -189,3 +189,46 @@ def test_a_closed_store_says_so(closed: LocalFileStore) -> None:
     closed.open()
     closed.open()
     closed.close()
+
+
+def folder_in_place(place: Path) -> None:
+    if place.is_dir():
+        for file in place.iterdir():
+            file.unlink()
+        place.rmdir()
+        place.write_text("not a folder")
+        return
+    place.unlink(missing_ok=True)
+    place.mkdir()
+    (place / "kept.txt").write_text("somebody's")
+
+
+@pytest.mark.parametrize("name", ["CURRENT", "index-1.db", "index-1.db-wal", "index-7.db", "."])
+def test_something_else_in_the_place_of_a_file_is_set_aside(
+    workspace: Workspace, closed: LocalFileStore, name: str
+) -> None:
+    folder_in_place(workspace.metadata / name)
+    store = LocalFileStore(workspace, settings=Settings())
+    store.open()
+    store.apply(FILES[:3])
+    assert len(store.nodes()) == (300 if name in ("index-1.db-wal", "index-7.db") else 3)
+    assert any("set aside" in notice for notice in store.stats().notices)
+    store.close()
+    aside = {place.name.split(".")[0]: place for place in workspace.root.rglob("*.corrupt")}
+    kept = aside["metadata" if name == "." else name.split(".")[0]]
+    assert kept.is_dir() is (name != ".")
+    again = LocalFileStore(workspace, settings=Settings())
+    again.open()
+    assert len(again.nodes()) >= 3
+    again.close()
+
+
+def test_a_folder_that_takes_the_place_of_current_while_in_use(
+    workspace: Workspace, closed: LocalFileStore
+) -> None:
+    store = LocalFileStore(workspace, settings=Settings())
+    store.open()
+    folder_in_place(workspace.metadata / "CURRENT")
+    store.apply(FILES[:3])
+    assert len(store.nodes()) == 3
+    store.close()

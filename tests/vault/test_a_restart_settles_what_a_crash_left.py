@@ -149,3 +149,43 @@ def test_a_change_that_was_made_and_not_yet_indexed_is_indexed(house: House) -> 
     again = House(house.root)
     again.vault.open()
     assert [node.path for node in again.store.nodes()] == ["daily/a.md", "daily/b.md"]
+
+
+def test_what_was_deleted_is_not_taken_for_a_missing_drive(tmp_path: Path) -> None:
+    house = House(tmp_path)
+    house.vault.open()
+    for number in range(12):
+        change = Write(f"digest/f/n{number}.md", b"note")
+        house.vault.commit([change], actor="me", operation="write")
+    house.vault.commit([Write("digest/kept.md", b"note")], actor="me", operation="write")
+    shown = dict(house.store.files)
+    house.vault.delete("digest/f", actor="me")
+    house.vault.commit([Write("daily/later.md", b"note")], actor="me", operation="write")
+
+    again = House(tmp_path)
+    again.store.files.update(shown)  # the transactions after it were lost with the power
+    again.vault.open()
+    again.vault.scan()
+    assert [node.path for node in again.store.nodes()] == ["daily/later.md", "digest/kept.md"]
+    assert again.vault.notices == []
+
+
+def test_files_nobody_deleted_are_kept_beside_those_we_did(tmp_path: Path) -> None:
+    house = House(tmp_path)
+    house.vault.open()
+    for number in range(12):
+        change = Write(f"digest/n{number}.md", b"note")
+        house.vault.commit([change], actor="me", operation="write")
+    shown = dict(house.store.files)
+    house.vault.delete("digest/n0.md", actor="me")
+    house.vault.commit([Write("daily/later.md", b"note")], actor="me", operation="write")
+    for number in range(1, 12):
+        (tmp_path / f"digest/n{number}.md").unlink()
+
+    again = House(tmp_path)
+    again.store.files.update(shown)
+    again.vault.open()
+    again.vault.scan()
+    kept = {node.path for node in again.store.nodes("digest/")}
+    assert kept == {f"digest/n{number}.md" for number in range(1, 12)}
+    assert len(again.vault.notices) == 1

@@ -192,3 +192,22 @@ def test_whichever_call_fails_the_move_did_not_happen(tmp_path: Path) -> None:
             break
     assert house.files() == {"y/a.md": "[[y/b.md]]", "y/b.md": "b", "out.md": "[[y/b.md]]"}
     assert failing > 20
+
+
+def test_overwriting_a_file_that_links_to_what_moves(house: House) -> None:
+    house.vault.commit([Write("a.md", b"new")], actor="user", operation="write")
+    house.vault.commit([Write("b.md", b"see [[a.md]]")], actor="user", operation="write")
+    house.vault.commit([Write("c.md", b"also [[a.md]]")], actor="user", operation="write")
+    done = house.vault.move("a.md", "b.md", overwrite=True, actor="user")
+    assert house.files() == {"b.md": "new", "c.md": "also [[b.md]]"}
+    assert done.touched == ("c.md",)
+    assert {link.source_path for link in done.inbound} == {"c.md"}
+    house.vault.undo(done.change_id, actor="user")
+    assert house.files() == {"a.md": "new", "b.md": "see [[a.md]]", "c.md": "also [[a.md]]"}
+
+
+def test_overwriting_a_file_one_links_to_and_is_linked_from(house: House) -> None:
+    house.vault.commit([Write("a.md", b"to [[b.md]]")], actor="user", operation="write")
+    house.vault.commit([Write("b.md", b"to [[a.md]]")], actor="user", operation="write")
+    house.vault.move("a.md", "b.md", overwrite=True, actor="user")
+    assert house.files() == {"b.md": "to [[b.md]]"}
