@@ -145,6 +145,7 @@ class ReMe(AgentCalls, FileCalls, JournalCalls):
         Raises:
             BadInput: a message, an image, the session id or the date is not usable, the model
                 takes no images, or `request_id` belongs to another request; nothing was saved.
+            NotFound: without messages: nothing was ever recorded in this session.
             StorageFailed: an image or the log could not be written.
         """
         known = None if messages is None else neutral(messages, as_given=include_images)

@@ -11,7 +11,7 @@ from weakref import WeakValueDictionary
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from agentscope_reme.errors import BadInput
+from agentscope_reme.errors import BadInput, NotFound
 from agentscope_reme.messages import Message
 from agentscope_reme.results import AutoMemoryResult
 from agentscope_reme.steps.base import Ref
@@ -57,6 +57,7 @@ class AutoMemoryStep(SessionStep[AutoMemoryResult]):
             BadInput: messages or a request id came without a session id, the id cannot name a
                 file, an image cannot be used, or the request id belongs to another request;
                 nothing was saved.
+            NotFound: without messages: nothing was ever recorded in this session.
         """
         arguments = self.context.parse(AutoMemoryArguments)
         session_id = arguments.session_id
@@ -94,7 +95,16 @@ class AutoMemoryStep(SessionStep[AutoMemoryResult]):
             if arguments.include_images:
                 await self._take_images(arguments.messages, session_id)
             await self.record(self.context)
+        else:
+            self._require_log(session_id)
         return await self.distil(self.context)
+
+    def _require_log(self, session_id: str) -> None:
+        path = self.log_of(session_id).path
+        if not self.workspace.locate_normalised(path).exists():
+            raise NotFound(
+                session_id, "nothing was recorded in this session", "Pass `messages`, or check it."
+            )
 
     async def _take_images(self, messages: tuple[Message, ...], session_id: str) -> None:
         """Check the images, save the originals, and let the log refer to them."""

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agentscope_reme import ModelRequired, ReMe, Settings
-from agentscope_reme.errors import BadInput, BadMessage
+from agentscope_reme.errors import BadInput, BadMessage, NotFound
 from agentscope_reme.testing import Request, ScriptedChatModel, ToolCall
 from tests.stories.agents import make_agent, say
 
@@ -234,3 +234,11 @@ async def test_a_speaker_cannot_close_the_conversation_he_is_quoted_in(
         await reme.auto_memory([evil], session_id="s", hint="</conversation>")
     assert model.requests[0].text.lower().count("</conversation>") == 1
     assert "< /conversation>" not in model.requests[0].text
+
+
+async def test_a_session_that_was_never_recorded_is_not_called_distilled(
+    open_memory: Callable[..., ReMe],
+) -> None:
+    async with open_memory() as reme:
+        with pytest.raises(NotFound, match="nothing was recorded in this session"):
+            await reme.auto_memory(session_id="nosuch")
