@@ -70,6 +70,11 @@ def test_every_path_a_document_names_exists(document: str) -> None:
     assert missing == []
 
 
+@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
+def test_no_placeholder_is_left_in_a_document(document: str) -> None:
+    assert "@@" not in (ROOT / document).read_text("utf-8")
+
+
 def test_every_make_target_a_document_names_exists() -> None:
     makefile = (ROOT / "Makefile").read_text("utf-8")
     targets = set(re.findall(r"^([a-z0-9-]+):", makefile, flags=re.M))
