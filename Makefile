@@ -10,13 +10,14 @@ CRASH_ROUNDS_2 := 200
 
 .SECONDARY:
 
-.PHONY: help demo test lint wheel test-v1 test-v2 smoke-v1 smoke-v2 bench bench-quality soak clean
+.PHONY: help demo test lint wheel test-v1 test-v2 test-oldest test-oldest-v1 test-oldest-v2 smoke-v1 smoke-v2 bench bench-quality soak clean
 
 help:
 	@echo "make demo                     see an agent remember across processes"
 	@echo "make demo CONVERSATION=f.json the same with your own conversation"
 	@echo "make demo LINE=2              the same on AgentScope 2.x"
 	@echo "make test                     lint, types, import contract, tests on both AgentScope lines"
+	@echo "make test-oldest              the adapters on AgentScope 1.0.18 and 2.0.3"
 	@echo "make bench                    measure speed, peers in the same run; prints tables"
 	@echo "make bench-quality            measure retrieval on LoCoMo, where its data is at hand"
 	@echo "make soak                     the long crash tests"
@@ -62,6 +63,15 @@ wheel: $(TOOLS)/$(STAMP)
 test-v1 test-v2: test-v%: wheel .venv-v%/$(STAMP) smoke-v%
 	cd build/site && $(CURDIR)/.venv-v$*/bin/mypy --config-file $(CURDIR)/.ci/mypy-v$*.ini -p agentscope_reme
 	REME_EXPECT_LINE=$* REME_CRASH_ROUNDS=$(CRASH_ROUNDS_$*) .venv-v$*/bin/pytest tests -n 2 --dist loadfile
+
+# The oldest supported releases of both lines; what they need besides stands in the constraints.
+test-oldest: test-oldest-v1 test-oldest-v2
+
+test-oldest-v1 test-oldest-v2: test-oldest-v%:
+	$(PYTHON) -m venv .venv-oldest-$*
+	.venv-oldest-$*/bin/pip install -q --upgrade "pip>=25.1"
+	.venv-oldest-$*/bin/pip install -q --constraint .ci/oldest-v$*.txt --editable ".[v$*]" --group dev
+	.venv-oldest-$*/bin/pytest -n 2 --dist loadfile tests/agentscope_v$* tests/contract tests/stories tests/images $(if $(filter 1,$*),tests/hooks)
 
 # An empty environment with nothing but the wheel and its extra.
 smoke-v1 smoke-v2: smoke-v%: wheel
