@@ -19,14 +19,13 @@ def make_agent(model: Any, *, toolkit: Toolkit | None = None) -> Any:
         return ReActAgent(
             "Friday", "You are helpful.", model, OpenAIChatFormatter(), toolkit=toolkit or Toolkit()
         )
-    from agentscope.agent import Agent, InjectionConfig
+    from agentscope import agent as agents
 
-    return Agent(
-        "Friday",
-        "You are helpful.",
-        model,
-        toolkit=toolkit or Toolkit(),
-        injection_config=InjectionConfig(inject_runtime_state=False),
+    options = {}
+    if hasattr(agents, "InjectionConfig"):  # from 2.0.5 on the clock is put into the context
+        options["injection_config"] = agents.InjectionConfig(inject_runtime_state=False)
+    return agents.Agent(
+        "Friday", "You are helpful.", model, toolkit=toolkit or Toolkit(), **options
     )
 
 
