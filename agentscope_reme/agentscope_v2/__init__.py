@@ -6,12 +6,12 @@ from agentscope_reme.agentscope_line import require_line
 
 require_line(2, "agentscope_reme.agentscope_v2", "agentscope_reme.agentscope_v1")
 
-from agentscope_reme.agentscope_v2.attach import Attachment, attach_v2  # noqa: E402
-from agentscope_reme.agentscope_v2.formatter import ReMeFormatter  # noqa: E402
-from agentscope_reme.agentscope_v2.messages import from_neutral, to_neutral  # noqa: E402
-from agentscope_reme.agentscope_v2.middleware import ReMeMemoryMiddleware  # noqa: E402
-from agentscope_reme.agentscope_v2.ports import agent_port, chat_port, embedding_port  # noqa: E402
-from agentscope_reme.agentscope_v2.tools import as_toolbase, register_tools  # noqa: E402
+from agentscope_reme.agentscope_v2.attach import Attachment, attach_v2
+from agentscope_reme.agentscope_v2.formatter import ReMeFormatter
+from agentscope_reme.agentscope_v2.messages import from_neutral, to_neutral
+from agentscope_reme.agentscope_v2.middleware import ReMeMemoryMiddleware
+from agentscope_reme.agentscope_v2.ports import agent_port, chat_port, embedding_port
+from agentscope_reme.agentscope_v2.tools import as_toolbase, register_tools
 
 __all__ = [
     "Attachment",

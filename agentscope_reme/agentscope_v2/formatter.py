@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from itertools import groupby
-from typing import Any
+from typing import Any, cast
 
 import agentscope.formatter
 from agentscope.formatter import FormatterBase, OpenAIChatFormatter
@@ -88,9 +88,9 @@ def for_images(model: ChatModelBase, messages: Sequence[Message]) -> ChatModelBa
         return model
     if not any(is_visible(block) for message in messages for block in message.blocks):
         return model
-    changed: Any = copy.copy(model)
+    changed: Any = copy.copy(model)  # `formatter` is set by subclasses, not declared
     changed.formatter = ReMeFormatter(formatter)
-    return changed  # type: ignore[no-any-return]
+    return cast("ChatModelBase", changed)
 
 
 def as_prompt(message: Message, msg: Msg) -> Msg:

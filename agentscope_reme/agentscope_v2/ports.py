@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from agentscope.embedding import EmbeddingModelBase
 from agentscope.message import Msg
@@ -140,6 +140,6 @@ class _EmbeddingModelPort:
 def _formatted(model: ChatModelBase, formatter: Any) -> ChatModelBase:
     if formatter is None:
         return model
-    changed: Any = copy.copy(model)
+    changed: Any = copy.copy(model)  # `formatter` is set by subclasses, not declared
     changed.formatter = formatter
-    return changed  # type: ignore[no-any-return]
+    return cast("ChatModelBase", changed)

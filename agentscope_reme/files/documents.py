@@ -156,14 +156,6 @@ class MarkdownDocument:
         body = _with_newline(text, self._newline()) if "\r\n" in self._text else text
         self._become(self._text[:start] + body)
 
-    def replace_text(self, text: str) -> None:
-        """Put a new text in place of the whole file, front matter included, nothing converted.
-
-        Raises:
-            BadDocument: the encoding cannot hold the text.
-        """
-        self._become(text)
-
     def dump(self) -> bytes:
         """The file's bytes.
 

@@ -51,7 +51,7 @@ class FrontMatterBlock:
     error: str | None = None
 
 
-class _ValueLoader(_BaseLoader):  # type: ignore[misc]
+class _ValueLoader(_BaseLoader):  # type: ignore[misc]  # chosen at import: libyaml or Python
     """Builds plain values only; keys are kept as they are written (``yes``, ``1``)."""
 
     def __init__(self, source: str) -> None:

@@ -155,7 +155,7 @@ class IndexState:
 
     def _foreign(self, connection: sqlite3.Connection, path: str) -> _ForeignChange:
         row = connection.execute(
-            f"SELECT {ENTRY_COLUMNS}, name, description, front_matter, tags "  # noqa: S608
+            f"SELECT {ENTRY_COLUMNS}, name, description, front_matter, tags "
             "FROM files WHERE path = ?",
             (path,),
         ).fetchone()
@@ -206,7 +206,7 @@ class IndexState:
     ) -> list[Document]:
         """Searchable chunks as documents, their terms counted from the stored text."""
         rows = connection.execute(
-            "SELECT slot, file_id, headings, text, path, name, description, tags "  # noqa: S608
+            "SELECT slot, file_id, headings, text, path, name, description, tags "
             f"FROM chunks JOIN files ON files.id = file_id WHERE searchable AND {where} "
             "ORDER BY slot",
             parameters,

@@ -34,7 +34,7 @@ _CHUNK_COLUMNS: Final = "id, start_line, end_line, headings, metadata, text"
 
 def load_entries(connection: sqlite3.Connection) -> list[FileEntry]:
     """Every file, in slot order."""
-    rows = connection.execute(f"SELECT {ENTRY_COLUMNS} FROM files ORDER BY first_slot")  # noqa: S608
+    rows = connection.execute(f"SELECT {ENTRY_COLUMNS} FROM files ORDER BY first_slot")
     return [FileEntry(*row) for row in rows]
 
 
@@ -42,14 +42,14 @@ def load_nodes(
     connection: sqlite3.Connection, where: str = "", parameters: Sequence[Any] = ()
 ) -> list[FileNode]:
     """The files a condition on the ``files`` table selects, sorted by path."""
-    statement = f"SELECT {_NODE_COLUMNS} FROM files {where} ORDER BY path"  # noqa: S608
+    statement = f"SELECT {_NODE_COLUMNS} FROM files {where} ORDER BY path"
     return [_node(connection, row) for row in connection.execute(statement, parameters).fetchall()]
 
 
 def load_chunks(connection: sqlite3.Connection, entry: FileEntry) -> list[FileChunk]:
     """The chunks of one file, in order."""
     rows = connection.execute(
-        f"SELECT {_CHUNK_COLUMNS} FROM chunks WHERE file_id = ? ORDER BY slot",  # noqa: S608
+        f"SELECT {_CHUNK_COLUMNS} FROM chunks WHERE file_id = ? ORDER BY slot",
         (entry.id,),
     )
     return [
@@ -70,7 +70,7 @@ def load_links(connection: sqlite3.Connection, path: str | None = None) -> list[
     """Links in order, of one file or of all."""
     where = "" if path is None else "WHERE files.path = ?"
     rows = connection.execute(
-        "SELECT path, target_path, target_anchor, kind FROM links "  # noqa: S608
+        "SELECT path, target_path, target_anchor, kind FROM links "
         f"JOIN files ON files.id = links.file_id {where} ORDER BY file_id, position",
         () if path is None else (path,),
     )
@@ -96,7 +96,7 @@ def load_hits(
         slots = [slot for _score, slot in scored[start : start + _ASKED_AT_ONCE]]
         marks = ",".join("?" * len(slots))
         statement = (
-            "SELECT slot, chunks.id, start_line, end_line, headings, text, path, name, "  # noqa: S608
+            "SELECT slot, chunks.id, start_line, end_line, headings, text, path, name, "
             "description, front_matter "
             f"FROM chunks JOIN files ON files.id = file_id WHERE slot IN ({marks})"
         )
@@ -173,9 +173,7 @@ def front_matter_rows(
     connection: sqlite3.Connection, where: str = ""
 ) -> Iterable[tuple[int, dict[str, Any]]]:
     """The number and the whole front matter of the files a condition selects."""
-    rows = connection.execute(
-        f"SELECT id, name, description, front_matter FROM files {where}"  # noqa: S608
-    )
+    rows = connection.execute(f"SELECT id, name, description, front_matter FROM files {where}")
     for file_id, name, description, extra in rows:
         fields = json.loads(extra) if extra else {}
         yield file_id, {**fields, "name": name, "description": description}

@@ -70,14 +70,14 @@ def _insert(connection: sqlite3.Connection, segment: Segment) -> int:
         zlib.compress(_bytes(segment.counts, "u1"), 1),  # nearly all of them are 1
     ]
     cursor = connection.execute(
-        f"INSERT INTO segments ({_COLUMNS}) VALUES (?,?,?,?,?,?,?)",  # noqa: S608
+        f"INSERT INTO segments ({_COLUMNS}) VALUES (?,?,?,?,?,?,?)",
         (_checksum(blobs), *blobs),
     )
     return int(cursor.lastrowid or 0)
 
 
 def _read(connection: sqlite3.Connection, row_id: int, owners: Owners) -> Segment:
-    row = connection.execute(f"SELECT {_COLUMNS} FROM segments WHERE id = ?", (row_id,)).fetchone()  # noqa: S608
+    row = connection.execute(f"SELECT {_COLUMNS} FROM segments WHERE id = ?", (row_id,)).fetchone()
     checksum, *blobs = row
     if _checksum(blobs) != checksum:
         raise Foreign(f"the checksum of segment {row_id} does not fit")

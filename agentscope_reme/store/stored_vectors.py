@@ -39,7 +39,7 @@ class StoredVectors:
             else ("AND text_hash NOT IN (SELECT text_hash FROM vectors)")
         )
         rows = connection.execute(
-            "SELECT text_hash, text FROM chunks WHERE slot IN (SELECT MIN(slot) FROM chunks "  # noqa: S608
+            "SELECT text_hash, text FROM chunks WHERE slot IN (SELECT MIN(slot) FROM chunks "
             f"WHERE searchable {known} GROUP BY text_hash) ORDER BY slot LIMIT ?",
             (limit,),
         )

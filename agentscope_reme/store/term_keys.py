@@ -87,10 +87,6 @@ class TermCounts:
         """The occurrences of all terms."""
         return int(self.counts.sum())
 
-    def as_dict(self) -> dict[int, int]:
-        """Counts by key."""
-        return dict(zip(self.keys.tolist(), self.counts.tolist(), strict=True))
-
 
 class TermKeys(dict[str, int]):
     """`term_key` with a bounded memory."""

@@ -153,7 +153,7 @@ class WorkspaceWatcher:
     async def _tell(self, paths: set[str]) -> None:
         try:
             await self._on_paths(paths)
-        except Exception:  # noqa: BLE001  (a background task's edge: one bad file must not end it)
+        except Exception:  # noqa: BLE001 - a background edge: it must go on
             _log.exception("Applying %d changed paths failed; the next scan finds them", len(paths))
 
     def _paths(self, places: Iterable[str]) -> set[str]:

@@ -30,7 +30,7 @@ def insert_file(connection: sqlite3.Connection, file: PreparedFile, first_slot: 
     last_slot = first_slot + len(file.chunks) - 1
     values = (node.path, first_slot, *_changing(file, last_slot))
     cursor = connection.execute(
-        f"INSERT INTO files (path, first_slot, {', '.join(_CHANGING)}) "  # noqa: S608
+        f"INSERT INTO files (path, first_slot, {', '.join(_CHANGING)}) "
         f"VALUES ({','.join('?' * len(values))})",
         values,
     )
@@ -48,7 +48,7 @@ def update_file(
     """Store a new version of a file whose first chunks stay."""
     entry = kept.entry.grown(kept, len(file.new_chunks), next_slot)
     connection.execute(
-        f"UPDATE files SET {', '.join(f'{name} = ?' for name in _CHANGING)} WHERE id = ?",  # noqa: S608
+        f"UPDATE files SET {', '.join(f'{name} = ?' for name in _CHANGING)} WHERE id = ?",
         (*_changing(file, entry.last_slot), entry.id),
     )
     connection.executemany(

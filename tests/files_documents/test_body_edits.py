@@ -75,13 +75,6 @@ def test_a_new_body_takes_the_line_ends_of_the_file() -> None:
     assert document.dump() == b"---\r\nname: a\r\n---\r\none\r\ntwo\r\n"
 
 
-def test_a_whole_text_can_be_put_in_place() -> None:
-    document = MarkdownDocument.parse("old")
-    document.replace_text("---\nname: a\n---\nnew")
-    assert document.front_matter == {"name": "a"}
-    assert document.dump() == b"---\nname: a\n---\nnew"
-
-
 def test_ten_megabytes_on_one_line_are_edited_at_once() -> None:
     document = MarkdownDocument.parse(b"a: [x] " * 1_500_000 + b"needle")
     assert document.edit("needle", "pin\npin") == 1

@@ -55,6 +55,12 @@ def test_an_unsafe_path_is_refused_with_a_way_out(workspace: Workspace, path: st
         workspace.locate(path)
 
 
+@pytest.mark.parametrize("path", ["../x.md", "a/../../x.md", "daily/../../x", ".."])
+def test_a_path_that_climbs_out_is_called_that(workspace: Workspace, path: str) -> None:
+    with pytest.raises(BadPath, match="climbs out of its folder"):
+        workspace.normalise(path)
+
+
 @pytest.mark.parametrize(
     ("given", "kept"), [("./a.md", "a.md"), ("a//b.md", "a/b.md"), (" a.md ", "a.md")]
 )

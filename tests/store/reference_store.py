@@ -75,7 +75,12 @@ class ReferenceStore(BaseFileStore):
         wanted = KeywordQuery.of(self._tokenizer, query)
         worth = dict(zip(wanted.keys, wanted.weights, strict=True))
         documents = [words for per in self._words.values() for words in per if words]
-        counts = {id(words): words.counts.as_dict() for words in documents}
+        counts = {
+            id(words): dict(
+                zip(words.counts.keys.tolist(), words.counts.counts.tolist(), strict=True)
+            )
+            for words in documents
+        }
         average = sum(w.length for w in documents) / len(documents) if documents else 1
         weights = {
             key: value * _idf(sum(key in of for of in counts.values()), len(documents))
