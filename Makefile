@@ -57,7 +57,7 @@ wheel: $(TOOLS)/$(STAMP)
 .venv-v%/$(STAMP): pyproject.toml
 	$(PYTHON) -m venv .venv-v$*
 	.venv-v$*/bin/pip install -q --upgrade "pip>=25.1"
-	.venv-v$*/bin/pip install -q --editable ".[v$*]" --group dev
+	.venv-v$*/bin/pip install -q --editable ".[v$*]" --group dev $(if $(filter 2,$*),--group service)
 	touch $@
 
 test-v1 test-v2: test-v%: wheel .venv-v%/$(STAMP) smoke-v%

@@ -14,11 +14,12 @@ os.environ["AGENTSCOPE_DISABLE_CONSOLE_OUTPUT"] = "true"
 os.environ["NO_PROXY"] = "127.0.0.1,localhost"
 
 _OF_LINE_1 = ["agentscope_v1", "hooks", "copaw"]
-_OF_LINE_2 = ["agentscope_v2"]
+_OF_LINE_2 = ["agentscope_v2", "agent_service"]
 
 collect_ignore = [
     *(_OF_LINE_1 if installed_line() != 1 else []),
     *(_OF_LINE_2 if installed_line() != 2 else []),
+    *(["hosts"] if "REME_HOSTS" not in os.environ else []),  # `make hosts` installs the hosts
 ]
 
 

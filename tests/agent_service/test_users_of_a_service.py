@@ -1,0 +1,97 @@
+"""The agent service over HTTP: everybody is remembered, and nobody sees another's memory."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import agent_service
+import pytest
+
+from tests.agent_service.service_client import Person, running_service
+from tests.loopback import LoopbackProvider, Reply, Request
+
+SECRET = "The zebra vault opens at nine."
+QUESTION = "When does the zebra vault open?"
+
+
+@pytest.fixture
+def answering(provider: LoopbackProvider) -> LoopbackProvider:
+    """A model that answers, and gives the titles the service asks for."""
+
+    def answer(request: Request) -> Reply:
+        if request.structured_function is not None:
+            return Reply(structured={"title": "Talk"})
+        return Reply(text="I see.")
+
+    return provider.respond_with(answer)
+
+
+def prompts_with(provider: LoopbackProvider, question: str) -> list[str]:
+    """What the model was shown in the replies to a question; titles are no replies."""
+    asked = (r for r in provider.chats if r.structured_function is None)
+    return ["\n".join(r.texts) for r in asked if any(question in text for text in r.texts)]
+
+
+async def test_a_new_session_knows_what_the_same_user_said_before(
+    tmp_path: Path, answering: LoopbackProvider
+) -> None:
+    async with running_service(tmp_path) as address:
+        ann = await Person.sign_up(address, "ann", answering)
+        await ann.say(await ann.new_session(), SECRET)
+        await ann.say(await ann.new_session(), QUESTION)
+        await ann.leave()
+    (prompt,) = prompts_with(answering, QUESTION)
+    assert SECRET in prompt
+    assert "session/dialog/" in prompt
+
+
+async def test_nobody_sees_what_another_user_said(
+    tmp_path: Path, answering: LoopbackProvider
+) -> None:
+    async with running_service(tmp_path) as address:
+        ann, bob = [await Person.sign_up(address, name, answering) for name in ("ann", "bob")]
+        await ann.say(await ann.new_session(), SECRET)
+        await bob.say(await bob.new_session(), QUESTION)
+        for person in (ann, bob):
+            await person.leave()
+    (prompt,) = prompts_with(answering, QUESTION)
+    assert SECRET not in prompt
+    bobs = tmp_path / "memory" / "users" / "bob"
+    assert bobs.is_dir()
+    assert all(b"opens at nine" not in f.read_bytes() for f in bobs.rglob("*") if f.is_file())
+
+
+async def test_a_restarted_service_still_knows(tmp_path: Path, answering: LoopbackProvider) -> None:
+    async with running_service(tmp_path) as address:
+        ann = await Person.sign_up(address, "ann", answering)
+        await ann.say(await ann.new_session(), SECRET)
+        await ann.leave()
+    async with running_service(tmp_path) as address:
+        ann = await Person.sign_up(address, "ann", answering)
+        await ann.say(await ann.new_session(), QUESTION)
+        await ann.leave()
+    (prompt,) = prompts_with(answering, QUESTION)
+    assert SECRET in prompt
+
+
+async def test_many_users_at_once(tmp_path: Path, answering: LoopbackProvider) -> None:
+    names = [f"user{number}" for number in range(4)]
+
+    async def talk(address: str, name: str) -> None:
+        person = await Person.sign_up(address, name, answering)
+        await person.say(await person.new_session(), f"The badge of {name} is violet-{name}.")
+        await person.say(await person.new_session(), f"Which badge has {name}?")
+        await person.leave()
+
+    async with running_service(tmp_path) as address:
+        await asyncio.gather(*(talk(address, name) for name in names))
+    for name in names:
+        (prompt,) = prompts_with(answering, f"Which badge has {name}?")
+        seen = [other for other in names if f"violet-{other}" in prompt]
+        assert seen == [name]
+
+
+def test_the_example_is_short() -> None:
+    source = Path(agent_service.__file__).read_text(encoding="utf-8")
+    assert len(source.splitlines()) < 60
