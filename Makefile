@@ -10,7 +10,7 @@ CRASH_ROUNDS_2 := 200
 
 .SECONDARY:
 
-.PHONY: help demo test lint wheel test-v1 test-v2 test-oldest test-oldest-v1 test-oldest-v2 smoke-v1 smoke-v2 bench bench-quality soak clean
+.PHONY: help demo test lint wheel test-v1 test-v2 test-oldest test-oldest-v1 test-oldest-v2 smoke-v1 smoke-v2 bench bench-quality bench-middlewares hosts hosts-qwenpaw hosts-copaw soak clean
 
 help:
 	@echo "make demo                     see an agent remember across processes"
@@ -18,8 +18,10 @@ help:
 	@echo "make demo LINE=2              the same on AgentScope 2.x"
 	@echo "make test                     lint, types, import contract, tests on both AgentScope lines"
 	@echo "make test-oldest              the adapters on AgentScope 1.0.18 and 2.0.3"
+	@echo "make hosts                    real QwenPaw and CoPaw with this memory; not part of CI (3 GB)"
 	@echo "make bench                    measure speed, peers in the same run; prints tables"
 	@echo "make bench-quality            measure retrieval on LoCoMo, where its data is at hand"
+	@echo "make bench-middlewares        ours and AgentScope's memory middlewares in the same conversations"
 	@echo "make soak                     the long crash tests"
 
 ifeq ($(filter $(LINE),1 2),)
@@ -73,6 +75,19 @@ test-oldest-v1 test-oldest-v2: test-oldest-v%:
 	.venv-oldest-$*/bin/pip install -q --constraint .ci/oldest-v$*.txt --editable ".[v$*]" --group dev
 	.venv-oldest-$*/bin/pytest -n 2 --dist loadfile tests/agentscope_v$* tests/contract tests/stories tests/images $(if $(filter 1,$*),tests/hooks)
 
+# Real host applications, each in an environment of its own; continuous integration leaves them out:
+# they take 1.5 GB each, and minutes to install.
+hosts: hosts-qwenpaw hosts-copaw
+
+hosts-qwenpaw hosts-copaw: hosts-%: .venv-hosts-%/$(STAMP)
+	REME_HOSTS=$* .venv-hosts-$*/bin/pytest tests/hosts
+
+.venv-hosts-%/$(STAMP): pyproject.toml tests/hosts/requirements-%.txt
+	$(PYTHON) -m venv .venv-hosts-$*
+	.venv-hosts-$*/bin/pip install -q --upgrade "pip>=25.1"
+	.venv-hosts-$*/bin/pip install -q --editable . --requirement tests/hosts/requirements-$*.txt
+	touch $@
+
 # An empty environment with nothing but the wheel and its extra.
 smoke-v1 smoke-v2: smoke-v%: wheel
 	rm -rf .venv-smoke-$*
@@ -83,6 +98,15 @@ smoke-v1 smoke-v2: smoke-v%: wheel
 bench: .venv-v2/$(STAMP)
 	.venv-v2/bin/python -m benchmarks.peers.prepare
 	.venv-v2/bin/python -m benchmarks spine compare
+
+bench-middlewares: .venv-middlewares/$(STAMP)
+	.venv-middlewares/bin/python -m benchmarks.middlewares
+
+.venv-middlewares/$(STAMP): pyproject.toml benchmarks/memory_middlewares/requirements.txt
+	$(PYTHON) -m venv .venv-middlewares
+	.venv-middlewares/bin/pip install -q --upgrade "pip>=25.1"
+	.venv-middlewares/bin/pip install -q --editable . --requirement benchmarks/memory_middlewares/requirements.txt
+	touch $@
 
 bench-quality: .venv-v2/$(STAMP)
 	.venv-v2/bin/python -m benchmarks.peers.prepare

@@ -13,8 +13,8 @@ from agentscope_reme.testing import take_unscripted_calls
 os.environ["AGENTSCOPE_DISABLE_CONSOLE_OUTPUT"] = "true"
 os.environ["NO_PROXY"] = "127.0.0.1,localhost"
 
-_OF_LINE_1 = ["agentscope_v1", "hooks", "copaw"]
-_OF_LINE_2 = ["agentscope_v2", "agent_service"]
+_OF_LINE_1 = ["agentscope_v1", "hooks", "copaw", "window"]
+_OF_LINE_2 = ["agentscope_v2", "agent_service", "middlewares"]
 
 collect_ignore = [
     *(_OF_LINE_1 if installed_line() != 1 else []),
