@@ -14,6 +14,7 @@ import re
 import unicodedata
 from pathlib import Path
 from typing import Final
+from urllib.parse import unquote
 
 from agentscope_reme.errors import BadInput, BadPath, StorageFailed
 
@@ -50,10 +51,14 @@ class Workspace:
             that differs only by case from one that came first gets a folder with a hash.
 
     Raises:
-        BadInput: the user name is empty or made of dots.
+        BadInput: the root is no path, or the user name is no text, empty or made of dots.
     """
 
     def __init__(self, root: str | os.PathLike[str], *, user: str | None = None) -> None:
+        if not isinstance(root, str | os.PathLike) or os.fspath(root) == "":
+            raise BadInput(root, "the workspace is no folder's path", "Pass a path, as text.")
+        if not isinstance(user, str | None):
+            raise BadInput(user, "the user name is no text", "Pass a name.")
         base = Path(root).expanduser().resolve()
         if user is not None:
             base = base / "users" / _user_folder(base / "users", user)
@@ -119,7 +124,8 @@ class Workspace:
     def normalise(self, path: str, *, what: str = "path") -> str:
         """The one spelling of a workspace-relative path.
 
-        Blanks around it, ``./`` and doubled slashes are dropped.
+        Blanks around it, ``./`` and doubled slashes are dropped; so is the workspace's own address
+        in a ``file://`` URL, the form in which AgentScope 2.x names attachments.
 
         Raises:
             BadPath: it is empty, absolute, climbs out, names a device, an internal folder or a
@@ -127,7 +133,7 @@ class Workspace:
         """
         if not isinstance(path, str):
             raise BadPath(path, f"{what} must be text", _WAY_OUT)
-        text = path.strip()
+        text = self._without_own_address(path.strip())
         _refuse_unsafe_text(path, text, what)
         parts = [part for part in text.split("/") if part not in ("", ".")]
         if not parts:
@@ -137,6 +143,12 @@ class Workspace:
         if parts[0].casefold() in INTERNAL_FOLDERS:
             raise BadPath(path, f"`{parts[0]}/` is kept by the library itself", _WAY_OUT)
         return "/".join(parts)
+
+    def _without_own_address(self, text: str) -> str:
+        if not text.startswith("file://"):
+            return text
+        own = self.root.as_uri() + "/"
+        return unquote(text.removeprefix(own)) if text.startswith(own) else text
 
     def locate(self, path: str) -> Path:
         """The absolute place of a path, existing or not.
@@ -158,6 +170,8 @@ class Workspace:
             BadPath: a symlink leads out of the workspace, to a hidden file or into a folder the
                 library keeps for itself.
         """
+        if not _may_lead_elsewhere(str(self.root), path):
+            return path
         place = os.path.realpath(self.root / path)
         if place == os.path.join(self.root, path):
             return path
@@ -178,6 +192,23 @@ class Workspace:
             return place.relative_to(self.root).as_posix()
         except ValueError:
             return None
+
+
+def _may_lead_elsewhere(root: str, path: str) -> bool:
+    """Whether a path has to be followed from the root of the disk on.
+
+    Every file is asked for several times, and hardly one stands behind a symlink. The root was
+    followed when the workspace was opened. Windows has more kinds of links than symlinks.
+    """
+    parts = path.split("/")
+    if os.name == "nt" or not {"", ".", ".."}.isdisjoint(parts):
+        return True
+    place = root
+    for part in parts:
+        place = f"{place}/{part}"
+        if os.path.islink(place):
+            return True
+    return False
 
 
 def is_markdown(path: str) -> bool:

@@ -13,8 +13,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -23,7 +21,9 @@ from agentscope_reme.files.disk import Disk
 from agentscope_reme.files.locks import WorkspaceLocks
 from agentscope_reme.files.session_log import SessionLog
 from agentscope_reme.workspace import Workspace
+from benchmarks.reply_overhead import measured as replying
 from benchmarks.synthetic_corpus import Corpus
+from benchmarks.timing import Row, spread, timed_flushes
 
 NOTE_BYTES: Final = 2_700
 MUST_STAY_OUT: Final = ("agentscope", "numpy", "jieba")
@@ -35,15 +35,6 @@ took = time.perf_counter() - before
 loaded = [name for name in {names!r} if name in sys.modules]
 print(took, *loaded)
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One line of the table."""
-
-    what: str
-    value: str
-    detail: str = ""
 
 
 def import_time(runs: int = 5) -> Row:
@@ -74,7 +65,7 @@ async def write_to_searchable(folder: Path, notes: int = 100) -> Row:
             found = await reme.search(f"zq{number}x", limit=1)
             took.append(time.perf_counter() - before)
             assert [hit.path for hit in found.hits] == [f"digest/wiki/note-{number}.md"]
-    return Row("write, then found by search", _spread(took), f"{notes} notes, fsync on")
+    return Row("write, then found by search", spread(took), f"{notes} notes, fsync on")
 
 
 def logging(folder: Path, messages: int) -> Row:
@@ -90,7 +81,7 @@ def logging(folder: Path, messages: int) -> Row:
         log.append([turn])
         took.append(time.perf_counter() - before)
     rate = f"{messages / sum(took):,.0f} messages/s"
-    return Row("append to a session log", rate, f"{messages} messages, fsync on; {_spread(took)}")
+    return Row("append to a session log", rate, f"{messages} messages, fsync on; {spread(took)}")
 
 
 async def recording(folder: Path, messages: int, batch: int) -> Row:
@@ -106,7 +97,7 @@ async def recording(folder: Path, messages: int, batch: int) -> Row:
     return Row(
         f"record {batch} message{'s' if batch > 1 else ''} at a time",
         f"{rate:,.0f} messages/s",
-        f"{messages} messages, fsync on; one call {_spread(took)}",
+        f"{messages} messages, fsync on; one call {spread(took)}",
     )
 
 
@@ -117,7 +108,7 @@ async def turns_on_a_long_log(folder: Path, messages: int = 3000, turns: int = 2
     flushed: list[float] = []
     async with ReMe(folder, settings=Settings(watch=False)) as reme:
         await reme.record("talk", said[:messages], distil=False)
-        with _timed_flushes() as flushes:
+        with timed_flushes() as flushes:
             for turn in said[messages : messages + turns]:
                 flushes.clear()
                 before = time.perf_counter()
@@ -131,29 +122,11 @@ async def turns_on_a_long_log(folder: Path, messages: int = 3000, turns: int = 2
         found = await reme.search(said[-1].text, limit=1)
         assert found.hits, "what was recorded was not found"
     own = [whole - flush for whole, flush in zip(took, flushed, strict=True)]
-    detail = f"one turn, fsync on: {_spread(took)}; its one flush: {_spread(flushed)}"
+    detail = f"one turn, fsync on: {spread(took)}; its one flush: {spread(flushed)}"
     return [
-        Row(f"record behind {messages:,} messages, without the flush", _spread(own), detail),
+        Row(f"record behind {messages:,} messages, without the flush", spread(own), detail),
         Row("record 1,000 messages in one call", f"{at_once * 1000:,.0f} ms", "one flush"),
     ]
-
-
-@contextmanager
-def _timed_flushes() -> Iterator[list[float]]:
-    """The seconds every flush of a log takes, while this lasts."""
-    flushes: list[float] = []
-    flush = Disk._fsync
-
-    def timed(disk: Disk, descriptor: int, *, contents_only: bool) -> None:
-        before = time.perf_counter()
-        flush(disk, descriptor, contents_only=contents_only)
-        flushes.append(time.perf_counter() - before)
-
-    Disk._fsync = timed  # type: ignore[method-assign]
-    try:
-        yield flushes
-    finally:
-        Disk._fsync = flush  # type: ignore[method-assign]
 
 
 def _turns(count: int) -> list[Message]:
@@ -212,12 +185,6 @@ async def _start(folder: Path, mark: str) -> float:
     return took
 
 
-def _spread(seconds: list[float]) -> str:
-    ordered = sorted(seconds)
-    high = ordered[min(len(ordered) - 1, int(len(ordered) * 0.95))]
-    return f"median {statistics.median(ordered) * 1000:.1f} ms, p95 {high * 1000:.1f} ms"
-
-
 async def measure(notes: int) -> list[Row]:
     """Every row of the table."""
     with tempfile.TemporaryDirectory(prefix="reme-spine-") as name:
@@ -229,6 +196,7 @@ async def measure(notes: int) -> list[Row]:
             await recording(folder / "single", messages=300, batch=1),
             await recording(folder / "batch", messages=3000, batch=100),
             *await turns_on_a_long_log(folder / "long"),
+            await replying(folder / "replies", replies=200),
             *await indexing(folder / "notes", notes),
         ]
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from agentscope_reme.schema import FileChunk, FileLink, FileNode, SearchHit
+from agentscope_reme.store.vectors import Vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,7 @@ class StoreStats:
     revision: int = 0
     bytes_on_disk: int = 0
     notices: tuple[str, ...] = ()
+    pinned: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +246,7 @@ class BaseFileStore(ABC):
             limit: how many hits at most.
             where: which files may answer.
             space_id: the embedding space of `vector`; vectors of any other space give no hits.
-                ``None``: the caller knows that it is the one of the stored vectors.
+                ``None``: the caller knows that it is the one that was written last.
 
         Raises:
             BadInput: the vector has another width than the stored ones.
@@ -266,16 +269,37 @@ class BaseFileStore(ABC):
         """Texts without a vector in this space, as ``(text hash, text)``."""
 
     @abstractmethod
-    def put_vectors(self, space_id: str, vectors: Mapping[str, Sequence[float]]) -> None:
-        """Store vectors by text hash. A new `space_id` drops those of the old one.
+    def put_vectors(self, space_id: str, vectors: Mapping[str, Vector]) -> None:
+        """Store vectors by text hash. A store may drop those of older spaces, and never mixes two.
 
         Raises:
             BadInput: the vectors are not all of one width.
         """
 
+    def vector_spaces(self) -> list[str]:
+        """The names of the spaces with vectors, the one that was written last first, if known."""
+        return []
+
+    def kept_vectors(self, space_id: str, text_hashes: Sequence[str]) -> Mapping[str, Vector]:
+        """Vectors of some texts that were stored once and need not be paid for again."""
+        return {}
+
+    def vector_counts(self, space_id: str) -> tuple[int, int]:
+        """How many texts have a vector in a space, and how many have none."""
+        missing = len(self.missing_vectors(space_id, sys.maxsize))
+        return max(0, self.stats().chunks - missing), missing
+
     @abstractmethod
     def optimize(self) -> None:
         """Reclaim what lazy deletion left behind."""
+
+    def erase(self) -> None:
+        """Leave nothing on the disk of what was deleted: more than `optimize`, and slower.
+
+        Raises:
+            StorageFailed: another process kept it from that; what is searched is right anyway.
+        """
+        self.optimize()
 
     @abstractmethod
     def stats(self) -> StoreStats:

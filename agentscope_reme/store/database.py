@@ -15,8 +15,10 @@ from typing import Final
 
 from agentscope_reme.errors import StorageFailed
 from agentscope_reme.files.disk import Disk
+from agentscope_reme.files.locks import seconds_left
 from agentscope_reme.store.generations import Generations
 from agentscope_reme.store.index_schema import SCHEMA, SCHEMA_VERSION, check_index, is_damage
+from agentscope_reme.store.vector_spaces import carry_spaces
 from agentscope_reme.workspace import Workspace
 
 INCOMPLETE: Final = "incomplete"
@@ -137,8 +139,13 @@ class Database:
 
     @contextmanager
     def transaction(self, *, immediate: bool = True) -> Iterator[sqlite3.Connection]:
-        """All or nothing; other writers wait, from the first write on when not `immediate`."""
+        """All or nothing; other writers wait, from the first write on when not `immediate`.
+
+        A writer that was stopped in the middle is waited for as long as for any other lock.
+        """
         connection = self.connection
+        patience = int(seconds_left(_BUSY_SECONDS) * 1000)
+        connection.execute(f"PRAGMA busy_timeout = {patience}")
         connection.execute("BEGIN IMMEDIATE" if immediate else "BEGIN")
         try:
             yield connection
@@ -184,28 +191,13 @@ class Database:
         return place
 
     def _carry_vectors(self, old: Path) -> None:
-        """Copy the vectors another generation has, by text hash, and know their space.
-
-        Vectors of another space than the other generation's are dropped.
-        """
+        """Copy the vectors another generation has, by text hash, and know their spaces."""
         connection = self.connection
         try:
             connection.execute("ATTACH ? AS old", (str(old),))
             # Immediate would ask for a write lock on the other generation as well.
             with self.transaction(immediate=False):
-                connection.execute(
-                    "DELETE FROM vectors WHERE EXISTS (SELECT 1 FROM old.meta WHERE key = "
-                    "'space_id' AND value IS NOT (SELECT value FROM main.meta WHERE key = "
-                    "'space_id'))"
-                )
-                connection.execute(
-                    "INSERT INTO vectors SELECT * FROM old.vectors AS theirs WHERE NOT EXISTS "
-                    "(SELECT 1 FROM main.vectors AS ours WHERE ours.text_hash = theirs.text_hash)"
-                )
-                connection.execute(
-                    "INSERT OR REPLACE INTO meta "
-                    "SELECT key, value FROM old.meta WHERE key = 'space_id'"
-                )
+                carry_spaces(connection)
         except sqlite3.DatabaseError as error:
             if not is_damage(error):
                 raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import starmap
 from typing import Any, Final
 
 import numpy as np
@@ -32,7 +33,7 @@ class FileTable:
     """Files by path and by number. Filters are evaluated once and then kept current."""
 
     def __init__(self, entries: Iterable[FileEntry] = ()) -> None:
-        self._by_path: dict[str, FileEntry] = {}
+        self._by_path: dict[str, tuple[int, int, int, int]] = {}
         self._paths: dict[int, str] = {}
         self._masks: dict[tuple[Any, ...], tuple[SearchFilter, Bools]] = {}
         self._last_id = 0
@@ -44,11 +45,12 @@ class FileTable:
 
     def get(self, path: str) -> FileEntry | None:
         """The entry of a path."""
-        return self._by_path.get(path)
+        numbers = self._by_path.get(path)
+        return None if numbers is None else _entry(path, numbers)
 
     def entries(self) -> list[FileEntry]:
         """Every file, in no order."""
-        return list(self._by_path.values())
+        return list(starmap(_entry, self._by_path.items()))
 
     def path(self, file_id: int) -> str:
         """The path of a file number.
@@ -74,12 +76,13 @@ class FileTable:
 
     def replace(self, entry: FileEntry) -> None:
         """Know where the chunks of a known file stand now; nothing else of it changed."""
-        self._by_path[entry.path] = entry
+        self._by_path[entry.path] = _numbers(entry)
 
     def pop(self, path: str) -> FileEntry | None:
         """Remove a file."""
-        entry = self._by_path.pop(path, None)
+        entry = self.get(path)
         if entry is not None:
+            del self._by_path[path]
             del self._paths[entry.id]
         return entry
 
@@ -89,12 +92,13 @@ class FileTable:
         Args:
             slots_of: the slots of a file that does not have all of its range.
         """
-        whole = sorted((e for e in self._by_path.values() if e.has_all), key=_first_slot)
+        entries = self.entries()
+        whole = sorted((entry for entry in entries if entry.has_all), key=_first_slot)
         whole = [entry for entry in whole if entry.chunk_count]
         first = np.array([entry.first_slot for entry in whole], np.int64)
         last = np.array([entry.last_slot for entry in whole], np.int64)
         ids = np.array([entry.id for entry in whole], np.int64)
-        parts = {e.id: slots_of(e.id) for e in self._by_path.values() if not e.has_all}
+        parts = {e.id: slots_of(e.id) for e in entries if not e.has_all}
         single = np.array([s for slots in parts.values() for s in slots], np.int64)
         owner = np.repeat(np.array(list(parts), np.int64), [len(s) for s in parts.values()])
         order = np.argsort(single)
@@ -121,19 +125,31 @@ class FileTable:
 
     def _evaluate(self, where: SearchFilter, contents: Contents) -> Bools:
         mask = np.zeros(self._last_id + _SPARE, np.bool_)
-        passing = [e for e in self._by_path.values() if path_matches(where, e.path)]
+        passing = [(i, path) for i, path in self._paths.items() if path_matches(where, path)]
         if asks_for_contents(where):
             known = contents(where)
             passing = [
-                e for e in passing if content_matches(where, e.path, *known.get(e.id, ((), {})))
+                (i, path)
+                for i, path in passing
+                if content_matches(where, path, *known.get(i, ((), {})))
             ]
-        mask[[entry.id for entry in passing]] = True
+        mask[[file_id for file_id, _path in passing]] = True
         return mask
 
     def _add(self, entry: FileEntry) -> None:
-        self._by_path[entry.path] = entry
+        self._by_path[entry.path] = _numbers(entry)
         self._paths[entry.id] = entry.path
         self._last_id = max(self._last_id, entry.id)
+
+
+def _numbers(entry: FileEntry) -> tuple[int, int, int, int]:
+    """An entry without its path, in a form the garbage collector need not look into."""
+    return entry.id, entry.first_slot, entry.last_slot, entry.chunk_count
+
+
+def _entry(path: str, numbers: tuple[int, int, int, int]) -> FileEntry:
+    file_id, *rest = numbers
+    return FileEntry(file_id, path, *rest)
 
 
 def _first_slot(entry: FileEntry) -> int:

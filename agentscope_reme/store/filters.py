@@ -25,8 +25,11 @@ def date_of(path: str) -> str | None:
 
 def day_of(path: str, front_matter: Mapping[str, Any]) -> str | None:
     """The day a file belongs to: that of its path, else ``date`` in its front matter."""
-    written = str(plain_value(front_matter.get("date")))[:10]
-    return date_of(path) or (written if _is_date(written) else None)
+    of_path = date_of(path)
+    if of_path is not None or "date" not in front_matter:
+        return of_path
+    written = str(plain_value(front_matter["date"]))[:10]
+    return written if _is_date(written) else None
 
 
 def normalise_tag(tag: object) -> str | None:

@@ -19,6 +19,7 @@ from filelock import FileLock, Timeout
 
 from agentscope_reme.errors import StorageFailed
 from agentscope_reme.files.disk import Disk, is_temporary
+from agentscope_reme.files.locks import seconds_left
 from agentscope_reme.workspace import Workspace
 
 _GENERATION: Final = re.compile(r"index-(\d+)\.db")
@@ -59,7 +60,7 @@ class Generations:
         self._make_folder()
         self._lock_file.parent.mkdir(exist_ok=True)
         try:
-            with FileLock(self._lock_file, timeout=_PATIENCE_SECONDS):
+            with FileLock(self._lock_file, timeout=seconds_left(_PATIENCE_SECONDS)):
                 yield
         except Timeout as error:
             raise StorageFailed(
@@ -151,6 +152,12 @@ class Generations:
         for file in self._folder.iterdir():
             match = _FILE_OF_GENERATION.fullmatch(file.name)
             if match and int(match[1]) != _number(current):
+                _remove(file)
+
+    def drop_others(self, current: str) -> None:
+        """Remove everything but the generation of this name: others, half-built and set aside."""
+        for file in self._folder.glob("index-*"):
+            if not file.name.startswith(current) or file.name.endswith(".corrupt"):
                 _remove(file)
 
     def discard(self, place: Path) -> None:

@@ -7,7 +7,7 @@ import sqlite3
 from pathlib import Path
 from typing import Final
 
-SCHEMA_VERSION: Final = "2"
+SCHEMA_VERSION: Final = "3"
 _DAMAGE: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 _SHORT_READ: Final = sqlite3.SQLITE_IOERR | (2 << 8)
 
@@ -49,6 +49,7 @@ CREATE TABLE links (
     kind TEXT NOT NULL,
     PRIMARY KEY (file_id, position)
 ) WITHOUT ROWID;
+CREATE INDEX links_to ON links (target_path);
 CREATE TABLE tags (
     tag TEXT NOT NULL,
     file_id INTEGER NOT NULL,
@@ -61,11 +62,13 @@ CREATE TABLE segments (
     slots BLOB NOT NULL,
     lengths BLOB NOT NULL,
     keys BLOB NOT NULL,
-    offsets BLOB NOT NULL,
+    sizes BLOB NOT NULL,
+    long_sizes BLOB NOT NULL,
     docs BLOB NOT NULL,
     counts BLOB NOT NULL
 );
 CREATE TABLE vectors (text_hash BLOB PRIMARY KEY, vector BLOB NOT NULL);
+CREATE TABLE second_vectors (text_hash BLOB PRIMARY KEY, vector BLOB NOT NULL);
 CREATE TABLE changes (rev INTEGER PRIMARY KEY AUTOINCREMENT, path TEXT NOT NULL, op TEXT NOT NULL);
 """
 _TABLES: Final = frozenset(re.findall(r"CREATE TABLE (\w+)", SCHEMA))

@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from typing import Final, TypeVar
 
 from agentscope_reme.errors import Closed, ReMeError, StorageFailed
+from agentscope_reme.files.locks import seconds_left
 from agentscope_reme.store.contradiction import Contradiction
 from agentscope_reme.store.database import INCOMPLETE, Database, ShadowDatabase
 from agentscope_reme.store.index_schema import is_damage
@@ -109,7 +110,7 @@ class IndexSession:
 
     def run(self, work: Callable[[], T]) -> T:
         """Catch up, then work, under the lock; damage found on the way starts an empty index."""
-        with self.lock, _storage_errors():
+        with self._mine(), _storage_errors():
             if not self._is_open:
                 raise Closed(repr(self), "the store is not open", "Call `open()` first.")
 
@@ -122,6 +123,18 @@ class IndexSession:
                     raise
 
             return self._trusted(current)
+
+    @contextmanager
+    def _mine(self) -> Iterator[None]:
+        """Hold `lock`; whoever is in a hurry does not wait for a thread that waits itself."""
+        if not self.lock.acquire(timeout=seconds_left(threading.TIMEOUT_MAX)):
+            raise StorageFailed(
+                "index", "another thread keeps it busy", "It is brought in step later."
+            )
+        try:
+            yield
+        finally:
+            self.lock.release()
 
     def is_behind(self) -> bool:
         """Whether another process committed since the last look."""

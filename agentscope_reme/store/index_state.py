@@ -23,6 +23,7 @@ from agentscope_reme.store.stored_files import (
     ENTRY_COLUMNS,
     front_matter_rows,
     load_entries,
+    load_inlinks,
     load_links,
     unpack_text,
 )
@@ -127,8 +128,16 @@ class IndexState:
         if self._graph is not None:
             self._graph.remove(path)
 
+    def outlinks(self, connection: sqlite3.Connection, path: str) -> list[FileLink]:
+        """Links written in a file, in order."""
+        return load_links(connection, path) if self._graph is None else self._graph.outlinks(path)
+
+    def inlinks(self, connection: sqlite3.Connection, path: str) -> list[FileLink]:
+        """Links to a path from other files, sorted by source path."""
+        return load_inlinks(connection, path) if self._graph is None else self._graph.inlinks(path)
+
     def graph(self, connection: sqlite3.Connection) -> FileGraph:
-        """The link graph; read at first need."""
+        """The link graph; read when more is asked for than the links of one file."""
         if self._graph is None:
             self._graph = FileGraph()
             grouped: dict[str, list[Any]] = {}
@@ -220,9 +229,8 @@ class IndexState:
                 words[file_id] = self._text.file_words(path, name, description, tag_list)
                 first = slot == first_answer(connection, file_id)
             body = self._text.keys(unpack_text(text))
-            chunk = self._text.chunk_words(
-                body, json.loads(headings) if headings else (), words[file_id], first
-            )
+            above = self._text.heading_keys(json.loads(headings) if headings else ())
+            chunk = self._text.chunk_words(body, above, words[file_id], first)
             documents.append(Document.of(slot, file_id, chunk.counts, chunk.length))
         return documents
 

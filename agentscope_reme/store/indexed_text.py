@@ -22,7 +22,8 @@ FILE_NAME_WEIGHT: Final = 1
 """How often one occurrence in a field counts; one in the text counts once."""
 
 _NO_KEYS: Final[Keys] = np.empty(0, np.int64)
-_INDEX_PAGE: Final = re.compile(r"daily/\d{4}-\d{2}-\d{2}\.md")
+_INDEX_PAGE: Final = re.compile(r"daily/\d{4}-\d{2}-\d{2}(?:\.md|/interests\.yaml)")
+"""Files that repeat what others say: the page of a day, and its topics."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +82,20 @@ class IndexedText:
             answers = [len(body) > 0 for body in bodies]
         words: list[ChunkWords | None] = []
         first = not continued
+        known: dict[tuple[str, ...], Keys] = {}
         for chunk, body, is_answer in zip(chunks, bodies, answers, strict=True):
-            words.append(
-                self.chunk_words(body, chunk.headings, file_words, first) if is_answer else None
-            )
+            if is_answer:
+                if chunk.headings not in known:
+                    known[chunk.headings] = self.heading_keys(chunk.headings)
+                words.append(self.chunk_words(body, known[chunk.headings], file_words, first))
+            else:
+                words.append(None)
             first = first and not is_answer
         return words
+
+    def heading_keys(self, headings: Sequence[str]) -> Keys:
+        """The term keys of a heading path."""
+        return self._tokenizer.keys("\n".join(headings)) if headings else _NO_KEYS
 
     def keys(self, text: str) -> Keys:
         """The term keys of a text, repeated as often as they occur."""
@@ -112,21 +121,15 @@ class IndexedText:
         all_keys = np.concatenate(weighted)
         return FileWords(all_keys, TermCounts.of(all_keys).keys, length)
 
-    def chunk_words(
-        self, body: Keys, headings: Sequence[str], file: FileWords, first: bool
-    ) -> ChunkWords:
+    def chunk_words(self, body: Keys, headings: Keys, file: FileWords, first: bool) -> ChunkWords:
         """One chunk's terms.
 
         Args:
             body: the term keys of its text.
-            headings: its heading path.
+            headings: the term keys of its heading path.
             file: the terms of its file.
             first: whether it is the first of its file that can be an answer.
         """
-        length = len(body) + file.length
-        parts = [body, file.weighted if first else file.plain]
-        if headings:
-            keys = self._tokenizer.keys("\n".join(headings))
-            parts += [keys] * HEADING_WEIGHT
-            length += len(keys)
+        length = len(body) + file.length + len(headings)
+        parts = [body, file.weighted if first else file.plain, *[headings] * HEADING_WEIGHT]
         return ChunkWords(TermCounts.of(np.concatenate(parts)), length)

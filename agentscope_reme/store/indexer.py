@@ -21,13 +21,13 @@ from agentscope_reme.workspace import MARKDOWN_SUFFIXES, is_markdown
 TAG_KEYS: Final = ("memory_tags", "tags")
 """Front matter keys whose values are a file's tags; the first ones count first."""
 
-_RULES: Final = "files-2"
+_RULES: Final = "files-3"
 """Raised with every change of what a file's chunks, links or tags are."""
 _TEXT: Final = MARKDOWN_SUFFIXES | {
     ".txt", ".log", ".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".yaml", ".yml",
 }  # fmt: skip
 _LAYERS: Final = frozenset({"daily", "digest", "resource", "memory"})
-_DIALOG: Final = ("session", "dialog")
+_LOGS: Final = (("session", "dialog"), ("session", "agentscope"))
 _MARKS: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
 _LOOKED_AT_BYTES: Final = 8192
 _NULS_IN_TEXT: Final = 0.01
@@ -52,8 +52,8 @@ class FileIndexer:
     def indexable(self, path: str) -> bool:
         """Whether a normalised path belongs into the index.
 
-        Text files below ``daily/ digest/ resource/ memory/``, logs below ``session/dialog/`` and
-        Markdown at the root do; hidden and internal files never.
+        Text files below ``daily/ digest/ resource/ memory/``, logs below ``session/dialog/``
+        and archives below ``session/agentscope/``, and Markdown at the root do; hidden and internal files never.
         """
         place = PurePosixPath(path)
         suffix = place.suffix.casefold()
@@ -61,7 +61,7 @@ class FileIndexer:
             return False
         if len(place.parts) == 1:
             return suffix in MARKDOWN_SUFFIXES
-        if place.parts[:2] == _DIALOG:
+        if place.parts[:2] in _LOGS:
             return suffix == ".jsonl"
         return place.parts[0] in _LAYERS and suffix in _TEXT
 

@@ -8,26 +8,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from agentscope_reme.store.columns import Columns, FoundTerms
 from agentscope_reme.store.keyword_query import KeywordQuery
-from agentscope_reme.store.passage_context import Neighbours, PassageContext
+from agentscope_reme.store.passage_context import PassageContext
 from agentscope_reme.store.postings import (
     LARGEST_SEGMENT,
     Bools,
     Document,
     Floats,
     Found,
-    Ints,
     Part,
     Segment,
     Tail,
 )
 from agentscope_reme.store.segment_building import build_segment, merge_segments
-from agentscope_reme.store.top_scores import best_numbers, top_values
+from agentscope_reme.store.top_scores import best_of, top_values
 
 LARGEST_TAIL: Final = 2000
 """Documents kept in dictionaries before they become a segment."""
@@ -56,10 +55,7 @@ class InvertedIndex:
         self.live = 0
         self.total_length = 0
         self._scores: Floats = np.zeros(0, np.float32)
-        self._norms: list[Floats] | None = None
-        self._owners: Ints | None = None
-        self._slots: Ints | None = None
-        self._neighbours: Neighbours | None = None
+        self._columns: Columns | None = None
 
     def add(self, documents: Sequence[Document]) -> None:
         """Append documents in ascending slots, all larger than those present.
@@ -144,43 +140,47 @@ class InvertedIndex:
         """
         if limit < 1 or not (query.keys or query.characters) or not self.live:
             return []
-        parts = [part for part in self.parts if part.live]
-        wanted = np.array(query.keys, np.int64)
-        lists = [
-            [*part.find(wanted), *(part.find_character(c) for c in query.characters)]
-            for part in parts
-        ]
-        weights = self._weights(parts, lists, (*query.weights, *(1.0 for _ in query.characters)))
-        scores = self._cleared(sum(map(len, parts)))
-        self._accumulate(parts, lists, weights, scores)
-        owners = self._owner_numbers(parts)
+        columns = self._known()
+        found = self._found(columns, query)
+        if not len(found.docs):
+            return []
+        gains = columns.gains(found)
         if allowed is not None:
-            scores *= allowed[owners]
+            gains *= allowed.take(columns.owners.take(found.docs))
+        scores = self._cleared(len(columns.owners))
+        np.add.at(scores, found.docs, gains)
         pool = limit if self.context is None else max(limit, self.context.pool)
-        best = best_numbers(scores, pool, _sample(parts, lists, weights, pool))
-        values = scores[best]
+        best, values = best_of(scores, found.docs, pool, found.sample(pool))
         if self.context is not None and len(best):
-            values = self.context.rescored(best, scores, owners, self._neighbour_numbers(parts))
+            values = self.context.rescored(best, scores, columns.owners, columns.neighbours)
             best, values = top_values(best, values, limit)
-        slots = self._slot_numbers(parts)[best]
-        return list(zip(values.tolist(), owners[best].tolist(), slots.tolist(), strict=True))
+        owners, slots = columns.owners.take(best), columns.slots.take(best)
+        return list(zip(values.tolist(), owners.tolist(), slots.tolist(), strict=True))
 
     @property
     def parts(self) -> list[Part]:
         """The segments and the tail, in slot order."""
         return [*self.segments, self.tail]
 
+    def _found(self, columns: Columns, query: KeywordQuery) -> FoundTerms:
+        """The lists of all terms of a query that occur, and what one occurrence is worth."""
+        wanted = np.array(query.keys, np.int64)
+        lists = [
+            [*part.find(wanted), *(part.find_character(c) for c in query.characters)]
+            for part in columns.parts
+        ]
+        worth = (*query.weights, *(1.0 for _ in query.characters))
+        return columns.join(lists, self._weights(columns.parts, lists, worth))
+
     def _weights(
-        self, parts: list[Part], lists: list[list[Found]], worth: Sequence[float]
+        self, parts: Sequence[Part], lists: list[list[Found]], worth: Sequence[float]
     ) -> list[tuple[int, float]]:
         """``(term number, worth · idf · (k1 + 1))`` of the terms that occur, commonest first."""
-        weights: list[tuple[int, int]] = []
-        for term in range(len(lists[0])):
-            frequency = sum(
-                p.frequency(found[term][0]) for p, found in zip(parts, lists, strict=True)
-            )
-            if frequency:
-                weights.append((frequency, term))
+        frequencies = [0] * len(worth)
+        for part, found in zip(parts, lists, strict=True):
+            for term, (docs, _counts) in enumerate(found):
+                frequencies[term] += part.frequency(docs) if part.dead else len(docs)
+        weights = [(df, term) for term, df in enumerate(frequencies) if df]
         weights.sort(key=lambda pair: (-pair[0], pair[1]))
         scale = self.k1 + 1
         return [
@@ -188,86 +188,23 @@ class InvertedIndex:
             for df, term in weights
         ]
 
-    def _accumulate(
-        self,
-        parts: list[Part],
-        lists: list[list[Found]],
-        weights: list[tuple[int, float]],
-        scores: Floats,
-    ) -> None:
-        """Add every document's gains to its score, term by term, in few calls for many terms."""
-        if not weights:
-            return
-        factors = np.array([weight for _term, weight in weights], np.float32)
-        start = 0
-        for part, found, norms in zip(parts, lists, self._length_norms(parts), strict=True):
-            view = scores[start : start + len(part)]
-            start += len(part)
-            chosen = [found[term] for term, _weight in weights]
-            docs = _joined(docs for docs, _counts in chosen).astype(np.intp)
-            tf = _joined(counts for _docs, counts in chosen).astype(np.float32)
-            gain = norms.take(docs)
-            gain += tf
-            np.divide(tf, gain, out=gain)
-            gain *= np.repeat(factors, [len(docs) for docs, _counts in chosen])
-            np.add.at(view, docs, gain)
-
-    def _length_norms(self, parts: list[Part]) -> list[Floats]:
-        """``k1 · (1 - b + b · length / average)`` per document; infinite for deleted ones."""
-        if self._norms is None:
+    def _known(self) -> Columns:
+        if self._columns is None:
+            parts = [part for part in self.parts if part.live]
             average = max(self.total_length, 1) / self.live
-            self._norms = []
-            for part in parts:
-                norms = part.lengths.astype(np.float32)
-                norms *= np.float32(self.k1 * self.b / average)
-                norms += np.float32(self.k1 * (1 - self.b))
-                norms[~part.alive] = np.inf
-                self._norms.append(norms)
-        return self._norms
+            self._columns = Columns.of(parts, self.k1, self.b, average)
+        return self._columns
 
     def _cleared(self, size: int) -> Floats:
-        if len(self._scores) != size:
-            self._scores = np.zeros(size, np.float32)
+        """A zero for each document, and one more, which stands for no document."""
+        if len(self._scores) != size + 1:
+            self._scores = np.zeros(size + 1, np.float32)
         else:
             self._scores.fill(0)
         return self._scores
 
-    def _owner_numbers(self, parts: list[Part]) -> Ints:
-        if self._owners is None:
-            self._owners = np.concatenate([part.owners for part in parts])
-        return self._owners
-
-    def _slot_numbers(self, parts: list[Part]) -> Ints:
-        if self._slots is None:
-            self._slots = np.concatenate([part.slots for part in parts])
-        return self._slots
-
-    def _neighbour_numbers(self, parts: list[Part]) -> Neighbours:
-        if self._neighbours is None:
-            alive = np.concatenate([part.alive for part in parts])
-            self._neighbours = Neighbours.of(self._owner_numbers(parts), alive)
-        return self._neighbours
-
     def _changed(self) -> None:
-        self._norms = self._owners = self._slots = self._neighbours = None
-
-
-def _sample(
-    parts: list[Part], lists: list[list[Found]], weights: list[tuple[int, float]], limit: int
-) -> Ints:
-    """Documents of the rarest term with enough of them: their best bound the answer from below."""
-    for term, _weight in reversed(weights):
-        if sum(len(found[term][0]) for found in lists) >= limit:
-            start, docs = 0, []
-            for part, found in zip(parts, lists, strict=True):
-                docs.append(found[term][0].astype(np.intp) + start)
-                start += len(part)
-            return np.concatenate(docs)
-    return np.empty(0, np.int64)
-
-
-def _joined(arrays: Iterable[NDArray[Any]]) -> NDArray[Any]:
-    return np.concatenate(list(arrays))
+        self._columns = None
 
 
 def _merge_small(segments: list[Segment]) -> list[Segment]:

@@ -13,6 +13,8 @@ from agentscope_reme.store.scripts import HAN_RUN, UNSPACED_RUN
 from agentscope_reme.store.term_keys import term_key
 from agentscope_reme.store.tokenizers import MemoryTokenizer, Tokenizer
 
+_YEAR: Final = re.compile(r"\d{4}")
+"""Every pattern below has one; most texts have none."""
 _NUMBERED: Final = re.compile(r"(?<!\d)(\d{4})(?:[-/.]|年)(\d{1,2})(?:[-/.]|月)(\d{1,2})(?!\d)")
 _MONTH: Final = "|".join(f"{name[:3]}(?:{name[3:]})?" for name in MONTHS)
 _DAY_FIRST: Final = re.compile(
@@ -48,6 +50,8 @@ class KeywordQuery:
             for term in tokenizer.query_terms(written):
                 weights[term] = _AS_WRITTEN  # the 3 of 2023/3/13 is no day
             weights.update(dict.fromkeys(tokenizer.query_terms(_spelled(day)), 1.0))
+        if query.isascii():
+            return cls(tuple(map(term_key, weights)), tuple(weights.values()))
         lone = [c for c in dict.fromkeys(_lone_characters(query)) if c in weights]
         for character in lone:
             del weights[character]
@@ -56,6 +60,8 @@ class KeywordQuery:
 
 def dates_in(text: str) -> list[tuple[str, date]]:
     """The days named in a text in digits or in English, such as ``13 March 2023``, as written."""
+    if not _YEAR.search(text):
+        return []
     months = {name[:3].casefold(): number for number, name in enumerate(MONTHS, 1)}
     found = [(m[0], (int(m[1]), int(m[2]), int(m[3]))) for m in _NUMBERED.finditer(text)]
     for pattern, day, month in ((_DAY_FIRST, 1, 2), (_MONTH_FIRST, 2, 1)):

@@ -21,6 +21,7 @@ from agentscope_reme.store.base import (
     StoreStats,
 )
 from agentscope_reme.store.database import Database, ShadowDatabase
+from agentscope_reme.store.erasing import erase_deleted
 from agentscope_reme.store.filters import check_filter
 from agentscope_reme.store.graph import Direction, FileGraph, Traversal
 from agentscope_reme.store.index_session import IndexSession
@@ -40,7 +41,11 @@ from agentscope_reme.store.stored_files import (
     load_hits,
     load_nodes,
 )
+from agentscope_reme.store.stored_vectors import all_texts, known_texts
 from agentscope_reme.store.tokenizers import MemoryTokenizer
+from agentscope_reme.store.vector_cache import VectorCache
+from agentscope_reme.store.vector_spaces import TABLES
+from agentscope_reme.store.vectors import Vector
 from agentscope_reme.workspace import Workspace
 
 T = TypeVar("T")
@@ -80,6 +85,9 @@ class LocalFileStore(BaseFileStore):
         marker = OpenMarker(workspace, self._disk)
         self._session = IndexSession(database, self._text, marker)
         self._session.on_lost = self._lost
+        self._cache = VectorCache(
+            workspace.metadata / "embeddings.db", most=settings.embedding_cache_vectors
+        )
 
     def open(self) -> None:
         """Load or create the index.
@@ -176,7 +184,7 @@ class LocalFileStore(BaseFileStore):
         """Cosine similarity over the stored vectors of one space, best first."""
 
         def search() -> list[SearchHit] | None:
-            if space_id is not None and not self._session.vectors.holds(self._connection, space_id):
+            if not self._session.vectors.turn_to(self._connection, space_id):
                 return []
             allowed = self._allowed(where)
             found = self._session.vectors.search(self._connection, vector, limit, allowed)
@@ -186,11 +194,11 @@ class LocalFileStore(BaseFileStore):
 
     def outlinks(self, path: str) -> list[FileLink]:
         """Links written in `path`, in order."""
-        return self._run(lambda: self._graph.outlinks(path))
+        return self._run(lambda: self._session.state.outlinks(self._connection, path))
 
     def inlinks(self, path: str) -> list[FileLink]:
         """Links to `path` from other files, sorted by source path."""
-        return self._run(lambda: self._graph.inlinks(path))
+        return self._run(lambda: self._session.state.inlinks(self._connection, path))
 
     def traverse(self, path: str, depth: int = 1, direction: Direction = "both") -> Traversal:
         """What can be reached from `path`; see `FileGraph.traverse`."""
@@ -205,18 +213,34 @@ class LocalFileStore(BaseFileStore):
         """Texts without a vector in this space, as ``(text hash, text)``."""
         return self._run(lambda: self._session.vectors.missing(self._connection, space_id, limit))
 
-    def put_vectors(self, space_id: str, vectors: Mapping[str, Sequence[float]]) -> None:
-        """Store vectors by text hash. A new `space_id` drops those of the old one.
+    def kept_vectors(self, space_id: str, text_hashes: Sequence[str]) -> Mapping[str, Vector]:
+        """Vectors an earlier index was given for some texts, by text hash."""
+        return self._cache.get(space_id, text_hashes)
+
+    def put_vectors(self, space_id: str, vectors: Mapping[str, Vector]) -> None:
+        """Store vectors by text hash; the two spaces that were written last are kept.
+
+        Those of texts that a file has are kept for the next index as well.
 
         Raises:
             BadInput: the vectors are not all of one width.
         """
 
-        def put() -> None:
-            self._session.vectors.put(self._connection, space_id, vectors)
-            self._session.know_vectors()
+        def keep() -> None:
+            self._write_vectors(space_id, vectors)
+            known = known_texts(self._connection, list(vectors))
+            self._cache.put(space_id, {key: vectors[key] for key in known})
 
-        self._run(lambda: self._session.write(put))
+        self._run(keep)
+
+    def vector_spaces(self) -> list[str]:
+        """The names of the spaces with vectors, also of earlier indexes; the newest first."""
+        present = self._run(lambda: self._session.vectors.spaces(self._connection))
+        return list(dict.fromkeys([*present, *self._cache.spaces()]))
+
+    def vector_counts(self, space_id: str) -> tuple[int, int]:
+        """How many searchable texts have a vector in a space, and how many have none."""
+        return self._run(lambda: self._session.vectors.count(self._connection, space_id))
 
     def optimize(self) -> None:
         """Merge the inverted lists without deleted chunks, and give unused space back."""
@@ -228,6 +252,19 @@ class LocalFileStore(BaseFileStore):
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
         self._run(reclaim)
+
+    def erase(self) -> None:
+        """Write the database anew, without a trace of deleted text; other generations go.
+
+        Raises:
+            StorageFailed: another process kept it from that.
+        """
+
+        def erase() -> None:
+            erase_deleted(self._session)
+            self._cache.keep_only(all_texts(self._connection))
+
+        self._run(erase)
 
     def stats(self) -> StoreStats:
         """Counts, for `status()`."""
@@ -277,6 +314,13 @@ class LocalFileStore(BaseFileStore):
         """Read everything in memory anew from the disk."""
         self._run(self._session.load)
 
+    def _write_vectors(self, space_id: str, vectors: Mapping[str, Vector]) -> None:
+        def put() -> None:
+            self._session.vectors.put(self._connection, space_id, vectors)
+            self._session.know_vectors()
+
+        self._session.write(put)
+
     def _lost(self) -> None:
         if self.on_lost is not None:
             self.on_lost()
@@ -293,9 +337,10 @@ class LocalFileStore(BaseFileStore):
         return self._session.state.graph(self._connection)
 
     def _prune(self) -> None:
-        self._connection.execute(
-            "DELETE FROM vectors WHERE text_hash NOT IN (SELECT text_hash FROM chunks)"
-        )
+        for table in TABLES.values():
+            self._connection.execute(
+                f"DELETE FROM {table} WHERE text_hash NOT IN (SELECT text_hash FROM chunks)"
+            )
         oldest = self._session.state.revision - _KEPT_CHANGES
         self._connection.execute("DELETE FROM changes WHERE rev <= ?", (oldest,))
 
@@ -314,8 +359,8 @@ class LocalFileStore(BaseFileStore):
         Returns:
             ``None`` when one of them is not in the database any more.
         """
-        path = self._session.state.files.path
-        ranked = sorted(((-score, path(owner), slot) for score, owner, slot in found))
+        files = self._session.state.files
+        ranked = sorted((-score, files.path(owner), slot) for score, owner, slot in found)
         scored = [(-score, slot) for score, _path, slot in ranked[: max(limit, 0)]]
         hits = load_hits(self._connection, scored, branch)
         return hits if len(hits) == len(scored) else None

@@ -13,6 +13,8 @@ from agentscope_reme.store.postings import Bools, Floats, Ints
 class Neighbours:
     """By passage number, the passages directly before and after in the same file; -1 for none.
 
+    Taken from scores that end with a zero, -1 gives that zero.
+
     A file that grew has its passages in order, but others may stand between them.
     """
 
@@ -58,19 +60,28 @@ class PassageContext:
         """New scores of the passages numbered `best`.
 
         Args:
-            best: passage numbers.
-            scores: the plain score of every passage.
+            best: passage numbers, at least one.
+            scores: the plain score of every passage, and a last zero, which stands for none.
             owners: the file number of every passage.
             neighbours: which passages stand next to each other.
         """
         plain = scores.take(best)
-        around = np.zeros_like(plain)
-        for beside in (neighbours.before.take(best), neighbours.after.take(best)):
-            around += scores.take(beside, mode="clip") * (beside >= 0)
-        _, file = np.unique(owners.take(best), return_inverse=True)
-        of_files = np.zeros(len(best), plain.dtype)
-        np.maximum.at(of_files, file, plain)
-        rescored: Floats = (
-            plain + np.float32(self.neighbours) * around + np.float32(self.file) * of_files[file]
-        )
+        around = scores.take(neighbours.before.take(best))
+        around += scores.take(neighbours.after.take(best))
+        around *= np.float32(self.neighbours)
+        of_files = best_of_groups(plain, owners.take(best))
+        of_files *= np.float32(self.file)
+        rescored: Floats = plain + around + of_files
         return rescored
+
+
+def best_of_groups(values: Floats, groups: Ints) -> Floats:
+    """For each value the largest one of its group."""
+    order = groups.argsort()
+    in_order = groups.take(order)
+    is_first = np.ones(len(groups), np.bool_)
+    np.not_equal(in_order[1:], in_order[:-1], out=is_first[1:])
+    largest = np.maximum.reduceat(values.take(order), is_first.nonzero()[0])
+    best = np.empty_like(values)
+    best[order] = largest.take(is_first.cumsum() - 1)
+    return best

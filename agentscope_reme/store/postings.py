@@ -7,6 +7,7 @@ Deleted documents stay in the lists and are masked until a merge drops them.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -26,6 +27,8 @@ LARGEST_SEGMENT: Final = 1 << 16
 """Documents per segment, so that a document number fits 16 bits."""
 LARGEST_COUNT: Final = 255
 _SMALLEST_ROOM: Final = 64
+_ONE: Final = struct.Struct("<q")
+_PAIR: Final = struct.Struct("<2q")
 _NOTHING: Final[Found] = (np.empty(0, np.uint16), np.empty(0, np.uint8))
 
 
@@ -133,9 +136,10 @@ class Segment(Part):
         """The inverted list of each key; empty for unknown ones."""
         if not len(self.keys):
             return [_NOTHING] * len(keys)
-        at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
-        known = (self.keys[at] == keys).tolist()
-        first, last = self.offsets[at].tolist(), self.offsets[at + 1].tolist()
+        at = self.keys.searchsorted(keys)
+        known = (self.keys.take(at, mode="clip") == keys).tolist()
+        first = self.offsets.take(at).tolist()
+        last = self.offsets.take(at + 1, mode="clip").tolist()
         return [
             (self.docs[a:b], self.counts[a:b]) if here else _NOTHING
             for here, a, b in zip(known, first, last, strict=True)
@@ -156,7 +160,7 @@ class Tail(Part):
     def __init__(self) -> None:
         self._documents: list[Document] = []
         self._inverted = 0
-        self._lists: dict[int, int | list[int]] = {}
+        self._lists: dict[int, int | bytearray] = {}
         self._room = _Columns(_SMALLEST_ROOM)
         self._show(0)
 
@@ -189,7 +193,10 @@ class Tail(Part):
         return [d for d, alive in zip(self._documents, self.alive, strict=True) if alive]
 
     def _invert(self) -> None:
-        """Enter new documents: ``number << 8 | count``, in a list from the second document on."""
+        """Enter new documents: ``number << 8 | count``, in bytes from the second document on.
+
+        Bytes, for the garbage collector would look into ten thousand lists.
+        """
         lists = self._lists
         for number in range(self._inverted, len(self._documents)):
             document = self._documents[number]
@@ -199,10 +206,10 @@ class Tail(Part):
                 entry = lists.setdefault(key, packed)
                 if entry == packed:
                     continue  # the first document with this term
-                if isinstance(entry, list):
-                    entry.append(packed)
+                if isinstance(entry, int):
+                    lists[key] = bytearray(_PAIR.pack(entry, packed))
                 else:
-                    lists[key] = [entry, packed]
+                    entry += _ONE.pack(packed)
         self._inverted = len(self._documents)
 
     def _show(self, size: int) -> None:
@@ -227,8 +234,8 @@ class _Columns:
             self.alive[:used] = filled.alive
 
 
-def _unpacked(entry: int | list[int] | None) -> Found:
+def _unpacked(entry: int | bytearray | None) -> Found:
     if entry is None:
         return _NOTHING
-    packed = np.array([entry] if isinstance(entry, int) else entry, np.int64)
+    packed = np.frombuffer(_ONE.pack(entry) if isinstance(entry, int) else bytes(entry), "<i8")
     return packed >> 8, (packed & LARGEST_COUNT).astype(np.uint8)

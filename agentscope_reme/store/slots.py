@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from typing import Final
 
 from agentscope_reme.store.base import FileGrowth, IndexedFile
 from agentscope_reme.store.file_entry import FileEntry, KeptChunks
+
+_ID_DIGITS: Final = 32
 
 
 def load_slots(connection: sqlite3.Connection, file_id: int, count: int = -1) -> list[int]:
@@ -87,9 +90,11 @@ def finished_chunks(
 
 def pack_id(chunk_id: str) -> bytes | str:
     """Half the space for the hex digits `schema.chunk_id` makes; any other id stays text."""
-    if len(chunk_id) == 32 and not set(chunk_id) - set("0123456789abcdef"):
-        return bytes.fromhex(chunk_id)
-    return chunk_id
+    try:
+        packed = bytes.fromhex(chunk_id) if len(chunk_id) == _ID_DIGITS else b""
+    except ValueError:
+        return chunk_id
+    return packed if packed.hex() == chunk_id else chunk_id
 
 
 def unpack_id(packed: bytes | str) -> str:

@@ -20,8 +20,10 @@ from agentscope_reme.store.filters import day_of
 from agentscope_reme.store.index_schema import Foreign
 from agentscope_reme.store.slots import unpack_id
 
-PLAIN: Final = b"\0"
-"""Begins a text that is stored as it is."""
+UTF_8: Final = b"\0"
+UTF_16: Final = b"\1"
+"""Begin a text that is stored as it is; a compressed one begins with neither."""
+_PLAIN: Final = {UTF_8: "utf-8", UTF_16: "utf-16-le"}
 _ASKED_AT_ONCE: Final = 500
 ENTRY_COLUMNS: Final = "id, path, first_slot, last_slot, chunk_count"
 """What a `FileEntry` is made of, in the ``files`` table."""
@@ -68,11 +70,29 @@ def load_chunks(connection: sqlite3.Connection, entry: FileEntry) -> list[FileCh
 
 def load_links(connection: sqlite3.Connection, path: str | None = None) -> list[FileLink]:
     """Links in order, of one file or of all."""
-    where = "" if path is None else "WHERE files.path = ?"
+    if path is None:
+        return _links(connection, "ORDER BY file_id, position", ())
+    return _links(connection, "WHERE path = ? ORDER BY position", (_askable(path),))
+
+
+def load_inlinks(connection: sqlite3.Connection, path: str) -> list[FileLink]:
+    """Links to a path from other files, sorted by source path."""
+    target = _askable(path)
+    return _links(
+        connection, "WHERE target_path = ? AND path <> ? ORDER BY path, position", (target, target)
+    )
+
+
+def _askable(path: str) -> str:
+    """A path as SQLite holds it: lone surrogates became ``?``."""
+    return path.encode("utf-8", "replace").decode("utf-8")
+
+
+def _links(connection: sqlite3.Connection, where: str, parameters: Sequence[str]) -> list[FileLink]:
     rows = connection.execute(
         "SELECT path, target_path, target_anchor, kind FROM links "
-        f"JOIN files ON files.id = links.file_id {where} ORDER BY file_id, position",
-        () if path is None else (path,),
+        f"JOIN files ON files.id = links.file_id {where}",
+        parameters,
     )
     return [
         FileLink.model_construct(
@@ -115,8 +135,10 @@ def unpack_text(blob: bytes) -> str:
         Foreign: it was damaged.
     """
     try:
-        data = blob[1:] if blob[:1] == PLAIN else zlib.decompress(blob)
-        return data.decode("utf-8", "surrogatepass")
+        encoding = _PLAIN.get(blob[:1])
+        if encoding is not None:
+            return blob[1:].decode(encoding, "surrogatepass")
+        return zlib.decompress(blob).decode("utf-8", "surrogatepass")
     except (zlib.error, UnicodeDecodeError) as error:
         raise Foreign(f"the text of a chunk cannot be read: {error}") from error
 

@@ -17,7 +17,9 @@ from agentscope_reme.store.postings import Segment
 from agentscope_reme.store.slots import load_slots
 
 Blob = bytes | memoryview
-_COLUMNS: Final = "checksum, slots, lengths, keys, offsets, docs, counts"
+_COLUMNS: Final = "checksum, slots, lengths, keys, sizes, long_sizes, docs, counts"
+_LONG: Final = 255
+"""Nearly all lists are shorter: their sizes take a byte each, those of the rest stand apart."""
 
 
 class StoredSegments:
@@ -61,16 +63,18 @@ class StoredSegments:
 
 
 def _insert(connection: sqlite3.Connection, segment: Segment) -> int:
+    sizes = np.diff(segment.offsets)
     blobs: list[Blob] = [
         _bytes(segment.slots, "<i8"),
         _bytes(segment.lengths, "<i4"),
         _bytes(segment.keys, "<i8"),
-        _bytes(segment.offsets, "<i4"),
+        _bytes(np.minimum(sizes, _LONG), "u1"),
+        _bytes(sizes[sizes >= _LONG], "<i4"),
         _bytes(segment.docs, "<u2"),
         zlib.compress(_bytes(segment.counts, "u1"), 1),  # nearly all of them are 1
     ]
     cursor = connection.execute(
-        f"INSERT INTO segments ({_COLUMNS}) VALUES (?,?,?,?,?,?,?)",
+        f"INSERT INTO segments ({_COLUMNS}) VALUES (?,?,?,?,?,?,?,?)",
         (_checksum(blobs), *blobs),
     )
     return int(cursor.lastrowid or 0)
@@ -87,14 +91,22 @@ def _read(connection: sqlite3.Connection, row_id: int, owners: Owners) -> Segmen
         owners=owners(slots),
         lengths=np.frombuffer(blobs[1], "<i4"),
         keys=np.frombuffer(blobs[2], "<i8"),
-        offsets=np.frombuffer(blobs[3], "<i4"),
-        docs=np.frombuffer(blobs[4], "<u2"),
-        counts=np.frombuffer(zlib.decompress(blobs[5]), np.uint8),
+        offsets=_offsets(np.frombuffer(blobs[3], "u1"), np.frombuffer(blobs[4], "<i4")),
+        docs=np.frombuffer(blobs[5], "<u2"),
+        counts=np.frombuffer(zlib.decompress(blobs[6]), np.uint8),
     )
     if np.any(slots[1:] <= slots[:-1]):
         raise Foreign(f"the slots of segment {row_id} are out of order")
     segment.delete(slots[segment.owners < 0])
     return segment
+
+
+def _offsets(sizes: NDArray[np.uint8], long: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Where each list begins, and where the last one ends."""
+    offsets = np.zeros(len(sizes) + 1, np.int32)
+    offsets[1:] = sizes
+    offsets[1:][sizes == _LONG] = long
+    return np.cumsum(offsets, dtype=np.int32, out=offsets)
 
 
 def _bytes(array: NDArray[Any], stored: str) -> memoryview:

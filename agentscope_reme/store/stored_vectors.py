@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 import numpy as np
 
 from agentscope_reme.errors import BadInput
 from agentscope_reme.store.postings import Bools, Ints
 from agentscope_reme.store.stored_files import unpack_text
-from agentscope_reme.store.vectors import VectorIndex, best_rows, from_bytes, normalised
+from agentscope_reme.store.vector_spaces import newest_table, spaces, table_for, table_of
+from agentscope_reme.store.vectors import Vector, VectorIndex, best_rows, from_bytes, normalised
+
+_AT_ONCE: Final = 500
+"""SQLite takes some thousand values in a statement, older ones 999."""
 
 
 class StoredVectors:
-    """The vectors of one embedding space; loaded into memory by the first search."""
+    """The vectors of the embedding spaces there are; one of them is loaded by the first search."""
 
     def __init__(self) -> None:
+        self._wanted: str | None = None
+        self._table: str | None = None
         self._index: VectorIndex | None = None
         self._chunks: tuple[Ints, Ints, Ints] | None = None
 
@@ -33,11 +40,8 @@ class StoredVectors:
         self, connection: sqlite3.Connection, space_id: str, limit: int
     ) -> list[tuple[str, str]]:
         """``(text hash, text)`` of searchable chunks without a vector in this space."""
-        known = (
-            ""
-            if space_of(connection) != space_id
-            else ("AND text_hash NOT IN (SELECT text_hash FROM vectors)")
-        )
+        table = table_of(connection, space_id)
+        known = f"AND text_hash NOT IN (SELECT text_hash FROM {table})" if table else ""
         rows = connection.execute(
             "SELECT text_hash, text FROM chunks WHERE slot IN (SELECT MIN(slot) FROM chunks "
             f"WHERE searchable {known} GROUP BY text_hash) ORDER BY slot LIMIT ?",
@@ -49,24 +53,22 @@ class StoredVectors:
         self,
         connection: sqlite3.Connection,
         space_id: str,
-        vectors: Mapping[str, Sequence[float]],
+        vectors: Mapping[str, Vector],
     ) -> None:
-        """Store vectors inside the caller's transaction; those of another space are dropped.
+        """Store vectors inside the caller's transaction, apart from those of another space.
 
         Raises:
             BadInput: a key is no text hash, or the vectors are not all of one width.
         """
-        same_space = space_of(connection) == space_id
-        width = _width(connection) if same_space else None
+        known = table_of(connection, space_id)
+        width = _width(connection, known) if known else None
         ready = {}
         for key, vector in vectors.items():
             ready[_hash_bytes(key)] = array = normalised(vector, width)
             width = len(array)
-        if not same_space:
-            connection.execute("DELETE FROM vectors")
-            connection.execute("INSERT OR REPLACE INTO meta VALUES ('space_id', ?)", (space_id,))
+        table = table_for(connection, space_id)
         connection.executemany(
-            "INSERT OR REPLACE INTO vectors VALUES (?, ?)",
+            f"INSERT OR REPLACE INTO {table} VALUES (?, ?)",
             [(key, array.tobytes()) for key, array in ready.items()],
         )
         connection.execute(
@@ -76,8 +78,25 @@ class StoredVectors:
         self.forget()
 
     def holds(self, connection: sqlite3.Connection, space_id: str) -> bool:
-        """Whether the stored vectors are of this space."""
-        return space_of(connection) == space_id
+        """Whether there are vectors of this space."""
+        return table_of(connection, space_id) is not None
+
+    def spaces(self, connection: sqlite3.Connection) -> list[str]:
+        """The names of the spaces there are, the one that was written last before the other."""
+        return spaces(connection)
+
+    def count(self, connection: sqlite3.Connection, space_id: str) -> tuple[int, int]:
+        """Searchable texts with a vector in a space, and texts without."""
+        return count_texts(connection, table_of(connection, space_id))
+
+    def turn_to(self, connection: sqlite3.Connection, space_id: str | None) -> bool:
+        """Let the next `search` look into a space; ``None`` is the one that was written last.
+
+        Returns:
+            Whether there are such vectors.
+        """
+        self._wanted = space_id
+        return space_id is None or self.holds(connection, space_id)
 
     def search(
         self,
@@ -105,9 +124,12 @@ class StoredVectors:
         )
 
     def _loaded(self, connection: sqlite3.Connection) -> VectorIndex:
-        if self._index is None:
-            self._index = VectorIndex()
-            self._index.put(from_bytes(connection.execute("SELECT * FROM vectors")))
+        wanted = self._wanted
+        table = newest_table(connection) if wanted is None else table_of(connection, wanted)
+        if self._index is None or table != self._table:
+            self._index, self._table = VectorIndex(), table
+            if table is not None:
+                self._index.put(from_bytes(connection.execute(f"SELECT * FROM {table}")))
             self._chunks = None
         return self._index
 
@@ -124,26 +146,45 @@ class StoredVectors:
         return self._chunks
 
 
-def space_of(connection: sqlite3.Connection) -> str | None:
-    """The embedding space of the stored vectors."""
-    row = connection.execute("SELECT value FROM meta WHERE key = 'space_id'").fetchone()
-    return None if row is None else str(row[0])
+def known_texts(connection: sqlite3.Connection, keys: Sequence[str]) -> set[str]:
+    """Those of some text hashes that a chunk has."""
+    found: set[str] = set()
+    for start in range(0, len(keys), _AT_ONCE):
+        wanted = [_hash_bytes(key) for key in keys[start : start + _AT_ONCE]]
+        marks = ", ".join("?" * len(wanted))
+        query = f"SELECT DISTINCT text_hash FROM chunks WHERE text_hash IN ({marks})"
+        found.update(key.hex() for (key,) in connection.execute(query, wanted))
+    return found
+
+
+def all_texts(connection: sqlite3.Connection) -> list[bytes]:
+    """The hash of every text of a chunk."""
+    return [key for (key,) in connection.execute("SELECT DISTINCT text_hash FROM chunks")]
 
 
 def count_vectors(connection: sqlite3.Connection) -> tuple[int, int]:
-    """Texts with a vector, and texts still without one; none are missing before the first."""
-    if space_of(connection) is None:
-        return 0, 0
+    """Texts with a vector, and texts still without one; none are missing before the first.
+
+    Of the space that was written last.
+    """
+    table = newest_table(connection)
+    return (0, 0) if table is None else count_texts(connection, table)
+
+
+def count_texts(connection: sqlite3.Connection, table: str | None) -> tuple[int, int]:
+    """Searchable texts with a vector in a table, and texts without; ``None`` has none at all."""
+    texts = "(SELECT DISTINCT text_hash FROM chunks WHERE searchable)"
+    if table is None:
+        return 0, int(connection.execute(f"SELECT COUNT(*) FROM {texts}").fetchone()[0])
     total, done = connection.execute(
-        "SELECT COUNT(*), COUNT(vectors.text_hash) FROM "
-        "(SELECT DISTINCT text_hash FROM chunks WHERE searchable) "
-        "LEFT JOIN vectors USING (text_hash)"
+        f"SELECT COUNT(*), COUNT({table}.text_hash) FROM {texts} "
+        f"LEFT JOIN {table} USING (text_hash)"
     ).fetchone()
     return done, total - done
 
 
-def _width(connection: sqlite3.Connection) -> int | None:
-    row = connection.execute("SELECT LENGTH(vector) / 4 FROM vectors LIMIT 1").fetchone()
+def _width(connection: sqlite3.Connection, table: str) -> int | None:
+    row = connection.execute(f"SELECT LENGTH(vector) / 4 FROM {table} LIMIT 1").fetchone()
     return None if row is None else int(row[0])
 
 

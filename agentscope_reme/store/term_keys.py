@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,12 +88,45 @@ class TermCounts:
         return int(self.counts.sum())
 
 
-class TermKeys(dict[str, int]):
-    """`term_key` with a bounded memory."""
+class KnownKeys:
+    """The term keys of words, each computed once; bounded.
 
-    def __missing__(self, term: str) -> int:
-        if len(self) >= _CACHED_KEYS:
-            self.clear()
-        key = term_key(term)
-        self[term] = key
-        return key
+    Words with one key stand in a plain dictionary of numbers: the garbage collector passes over
+    it, where it would walk through a hundred thousand entries of any other at every full
+    collection, and hold up the whole process.
+
+    Args:
+        compute: the keys of a word that is met for the first time.
+    """
+
+    def __init__(self, compute: Callable[[str], tuple[int, ...]]) -> None:
+        self._compute: Final = compute
+        self._single: dict[str, int] = {}
+        self._several: dict[str, tuple[int, ...]] = {}
+
+    def of(self, words: Sequence[str]) -> list[int]:
+        """The keys of all words, as often as they occur, in no order."""
+        found = list(map(self._single.get, words))
+        if None not in found:
+            return cast("list[int]", found)
+        keys = [key for key in found if key is not None]
+        for word in [word for word, key in zip(words, found, strict=True) if key is None]:
+            keys += self._others(word)
+        return keys
+
+    def _others(self, word: str) -> tuple[int, ...]:
+        keys = self._several.get(word)
+        if keys is not None:
+            return keys
+        key = self._single.get(word)  # new to this text, and not for the first time in it
+        if key is not None:
+            return (key,)
+        if len(self._single) + len(self._several) >= _CACHED_KEYS:
+            self._single.clear()
+            self._several.clear()
+        keys = self._compute(word)
+        if len(keys) == 1:
+            self._single[word] = keys[0]
+        else:
+            self._several[word] = keys
+        return keys

@@ -27,11 +27,10 @@ from agentscope_reme.store.scripts import (
     WORD,
 )
 from agentscope_reme.store.stop_words import QUERY_NOISE
-from agentscope_reme.store.term_keys import Keys, TermKeys, pair_keys, term_key
+from agentscope_reme.store.term_keys import Keys, KnownKeys, pair_keys, term_key
 
 _RULES: Final = "memory-2"
 """Raised with every change of what a text's terms are."""
-_CACHED_WORDS: Final = 1 << 16
 _NEWLINE_KEY: Final = term_key("\n")
 IDENTIFIER_WEIGHT: Final = 4.0
 """What an identifier in a query is worth, all of its parts together being worth one word. It has
@@ -63,8 +62,8 @@ class MemoryTokenizer:
     def __init__(self, user_dictionary: str | Path | None = None) -> None:
         self._dictionary = None if user_dictionary is None else Path(user_dictionary)
         self._cut_han: HanCutter | None = None
-        self._words = _WordKeys()
-        self._han_words = TermKeys()
+        self._words = KnownKeys(_word_keys)
+        self._han_words = KnownKeys(_one_key)
 
     @property
     def fingerprint(self) -> str:
@@ -86,12 +85,10 @@ class MemoryTokenizer:
 
     def keys(self, text: str) -> Keys:
         """The `term_key` of each of `terms`: the same by a quicker way."""
-        lookup = self._words.__getitem__
         if text.isascii():
-            words = ASCII_WORD.findall(text)
-            return np.array(list(chain.from_iterable(map(lookup, words))), np.int64)
+            return np.array(self._words.of(ASCII_WORD.findall(text)), np.int64)
         text = _composed(text)
-        found = list(chain.from_iterable(map(lookup, WORD.findall(text))))
+        found = self._words.of(WORD.findall(text))
         for run in UNSPACED_RUN.findall(text):
             found += map(term_key, _unspaced_terms(run))
         found += map(term_key, EMOJI.findall(text))
@@ -99,7 +96,7 @@ class MemoryTokenizer:
         if not han:
             return np.array(found, np.int64)
         han = unicodedata.normalize("NFKC", han)
-        found += map(self._han_words.__getitem__, self._han_cutter()(han))
+        found += self._han_words.of(list(self._han_cutter()(han)))
         keys = np.array(found, np.int64)
         return np.concatenate((keys[keys != _NEWLINE_KEY], pair_keys(han)))
 
@@ -117,6 +114,8 @@ class MemoryTokenizer:
             found = weak if noise else strong
             for term, weight in _weighted_terms(word):
                 found[term] = max(weight, found.get(term, 0.0))
+        if text.isascii():
+            return strong or weak
         for run in HAN_RUN.findall(text):
             for term in self._han_terms(run):
                 (weak if term in QUERY_NOISE else strong)[term] = 1.0
@@ -159,15 +158,12 @@ def han_cutter(user_dictionary: Path | None = None) -> HanCutter:
     return cutter
 
 
-class _WordKeys(dict[str, tuple[int, ...]]):
-    """The term keys of each spelling of a word, computed once; bounded."""
+def _word_keys(word: str) -> tuple[int, ...]:
+    return tuple(map(term_key, _word_terms(word)))
 
-    def __missing__(self, word: str) -> tuple[int, ...]:
-        if len(self) >= _CACHED_WORDS:
-            self.clear()
-        keys = tuple(map(term_key, _word_terms(word)))
-        self[word] = keys
-        return keys
+
+def _one_key(word: str) -> tuple[int, ...]:
+    return (term_key(word),)
 
 
 @lru_cache(maxsize=4096)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from agentscope_reme.errors import BadInput
 
 Floats = NDArray[np.float32]
+Vector = Sequence[float] | Floats
 
 
 class VectorIndex:

@@ -116,7 +116,7 @@ class WorkspaceWatcher:
         except FileNotFoundError:
             return
         self.notices[:] = self._late
-        with notify:
+        try:
             self._ready.set()
             if look_at_everything:
                 await self._tell(set())
@@ -133,6 +133,11 @@ class WorkspaceWatcher:
                     await self._tell(paths)
                 if (Change.deleted, str(self._root)) in seen:
                     return  # a new folder in its place may have got the same inode number
+        except asyncio.CancelledError:
+            self._stop.set()  # the thread looks no further
+            raise
+        finally:
+            thread.submit(notify.close)  # behind a look that may still be under way there
 
     def _fall_back(self, error: BaseException) -> bool:
         """Poll from now on; false when that is what just failed."""

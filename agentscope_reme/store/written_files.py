@@ -14,9 +14,9 @@ from agentscope_reme.store.file_entry import FileEntry, KeptChunks, PreparedFile
 from agentscope_reme.store.filters import plain_value
 from agentscope_reme.store.indexed_text import ChunkWords
 from agentscope_reme.store.slots import load_slots, pack_id
-from agentscope_reme.store.stored_files import PLAIN
+from agentscope_reme.store.stored_files import UTF_8, UTF_16
 
-_WORTH_COMPRESSING_BYTES: Final = 640
+_WORTH_COMPRESSING_BYTES: Final = 1000
 """Shorter texts stay plain: they shrink by a third, and every hit would pay for unpacking."""
 _CHANGING: Final = (
     "mtime_ns", "size", "content_hash", "last_slot", "chunk_count",
@@ -151,10 +151,12 @@ def _delete_links_and_tags(connection: sqlite3.Connection, file_id: int) -> None
 
 
 def _pack_text(text: str) -> bytes:
-    data = text.encode("utf-8", "surrogatepass")
+    data, mark = text.encode("utf-8", "surrogatepass"), UTF_8
+    if len(data) > 2 * len(text):  # Chinese takes three bytes a character in UTF-8
+        data, mark = text.encode("utf-16-le", "surrogatepass"), UTF_16
     if len(data) < _WORTH_COMPRESSING_BYTES:
-        return PLAIN + data
-    return zlib.compress(data, 1)
+        return mark + data
+    return zlib.compress(text.encode("utf-8", "surrogatepass"), 1)
 
 
 def _chunk_row(slot: int, file_id: int, chunk: FileChunk, searchable: bool) -> tuple[Any, ...]:

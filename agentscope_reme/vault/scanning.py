@@ -17,6 +17,9 @@ from agentscope_reme.vault.tree import SeenFile, Tree
 from agentscope_reme.workspace import layer_of
 
 _BATCH_FILES: Final = 200
+_BATCH_CHUNKS: Final = 500
+"""Each is a dozen objects: with more of them waiting the garbage collector holds up the process
+more often, and for longer."""
 _BATCH_BYTES: Final = 8 * 1024 * 1024
 _ROUNDS: Final = 3  # how often a file that keeps changing under the scan is read anew
 _GUARDED_FROM: Final = 5  # fewer missing files than this are taken at their word
@@ -214,6 +217,7 @@ class _Run:
         self.result = IndexResult(failed=failed)
         self._batch: list[tuple[SeenFile, IndexedFile]] = []
         self._batch_bytes = 0
+        self._batch_chunks = 0
         self._again: list[SeenFile] = []
 
     def take_out(self, gone: Sequence[str]) -> None:
@@ -266,11 +270,17 @@ class _Run:
     def _collect(self, file: SeenFile, indexed: IndexedFile) -> None:
         self._batch.append((file, indexed))
         self._batch_bytes += file.size
-        if len(self._batch) >= _BATCH_FILES or self._batch_bytes >= _BATCH_BYTES:
+        self._batch_chunks += len(indexed.chunks)
+        if (
+            len(self._batch) >= _BATCH_FILES
+            or self._batch_chunks >= _BATCH_CHUNKS
+            or self._batch_bytes >= _BATCH_BYTES
+        ):
             self._flush()
 
     def _flush(self) -> None:
-        batch, self._batch, self._batch_bytes = self._batch, [], 0
+        batch, self._batch = self._batch, []
+        self._batch_bytes = self._batch_chunks = 0
         if not batch:
             return
         with self._locks.commit():

@@ -2,9 +2,10 @@
 
 Runs in every engine's environment, so it needs the standard library alone. Usage::
 
-    python -m benchmarks.peers.<engine> build|serve|notes --material FOLDER --home FOLDER
+    python -m benchmarks.peers.<engine> build|memory|serve|notes --material FOLDER --home FOLDER
 
-``build`` fills a new index in `--home`; ``serve`` opens it in a fresh process, asks and changes;
+``build`` fills a new index in `--home`; ``memory`` cuts the same texts into terms and indexes them
+without a store around; ``serve`` opens it in a fresh process, asks and changes;
 ``notes`` indexes the Markdown notes of the material. Reading the material is never timed.
 """
 
@@ -44,6 +45,8 @@ class Engine:
     """Whether one file can be replaced without building everything again."""
     saves_by_itself = True
     """Whether a change is durable when the call returns."""
+    has_bare_index = False
+    """Whether its index can be had without a store, in memory."""
     has_notes = False
     """Whether it reads Markdown files itself."""
 
@@ -75,6 +78,10 @@ class Engine:
     def close(self) -> None:
         """Release what is open."""
 
+    def index_in_memory(self, texts: dict[str, str]) -> None:
+        """Cut texts into terms and index them; nothing is kept on the disk."""
+        raise NotImplementedError
+
     def index_notes(self, workspace: Path) -> None:
         """Index every Markdown file below a folder, durably."""
         raise NotImplementedError
@@ -92,7 +99,7 @@ class Engine:
 def main(engine_class: type[Engine]) -> None:
     """Run the phase the command line names."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("phase", choices=("build", "serve", "notes"))
+    parser.add_argument("phase", choices=("build", "memory", "serve", "notes"))
     parser.add_argument("--material", type=Path, required=True)
     parser.add_argument("--home", type=Path, required=True)
     arguments = parser.parse_args()
@@ -101,7 +108,8 @@ def main(engine_class: type[Engine]) -> None:
     home.mkdir(parents=True, exist_ok=True)
     os.chdir(home)
     engine = engine_class(home)
-    {"build": build, "serve": serve, "notes": notes}[arguments.phase](engine, material)
+    phases = {"build": build, "memory": memory, "serve": serve, "notes": notes}
+    phases[arguments.phase](engine, material)
 
 
 def build(engine: Engine, material: Path) -> None:
@@ -121,9 +129,23 @@ def build(engine: Engine, material: Path) -> None:
     tell("disk_mb", disk_megabytes(engine.home))
 
 
+def memory(engine: Engine, material: Path) -> None:
+    """Tokenize and index alone, the same for all."""
+    if not engine.has_bare_index:
+        return
+    found = read_files(material / "corpus.jsonl")
+    chunks, spent = 0, 0.0
+    while batch := list(islice(found, FILES_PER_BATCH)):
+        texts = {f"{file.path}:{i}": text for file in batch for i, text in enumerate(file.chunks)}
+        chunks += len(texts)
+        spent += seconds(lambda texts=texts: engine.index_in_memory(texts))  # type: ignore[misc]
+    tell("memory_build_chunks_per_second", chunks / spent)
+
+
 def serve(engine: Engine, material: Path) -> None:
     """Open the index that `build` left, ask and change."""
     queries: list[str] = json.loads((material / "queries.json").read_text("utf-8"))
+    questions: list[str] = json.loads((material / "questions.json").read_text("utf-8"))
     changes = list(read_files(material / "changes.jsonl"))
 
     def first_answer() -> None:
@@ -133,6 +155,7 @@ def serve(engine: Engine, material: Path) -> None:
     tell("open_seconds", seconds(first_answer))
     gc.collect()
     tell_times("query", engine.query_seconds(queries))
+    tell_times("question", engine.query_seconds(questions))
     tell("rss_mb", rss_megabytes())
     if engine.has_increments:
         times = [seconds(lambda file=file: engine.replace(file)) for file in changes]  # type: ignore[misc]

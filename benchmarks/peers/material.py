@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 from collections.abc import Iterator, Sequence
@@ -13,9 +14,21 @@ from benchmarks.synthetic_corpus import Corpus
 
 CHUNKS_PER_FILE: Final = 10
 QUERIES: Final = 1000
+QUESTIONS: Final = 1000
 CHANGES: Final = 40
 NOTE_BYTES: Final = 2700
 _SEED: Final = 7
+_FRAMES: Final = (
+    "What did they say about the {} and the {} {} in the {}?",
+    "When did she go to the {} with the {} {}?",
+    "Why was the {} {} not {} after the {}?",
+    "Which {} did we choose for the {} and the {}?",
+    "How many {} were {} at the {} {} last year?",
+    "Who told him that the {} would be {} before {}?",
+)
+"""Questions as people ask them of a conversation: three to five words of substance."""
+_COMMONEST: Final = 30
+"""So many of the English-like words stand for "the" and "of", which nobody asks for."""
 _IDENTIFIER_SHARE: Final = 0.1
 """How many of the chunks name something of a program: a function, a file, an error."""
 
@@ -40,6 +53,11 @@ class Material:
     def queries(self) -> Path:
         """A JSON list of queries."""
         return self.folder / "queries.json"
+
+    @property
+    def questions(self) -> Path:
+        """A JSON list of whole questions, half of them in Chinese."""
+        return self.folder / "questions.json"
 
     @property
     def notes(self) -> Path:
@@ -71,6 +89,16 @@ class _Texts(Corpus):
             return "".join(self._chinese_sample(2))
         return f"{self._own.choice(self._identifiers)} {self._english_sample(1)[0]}"
 
+    def question(self) -> str:
+        """A question in English words, or a sentence of six to ten Chinese words."""
+        if self._own.random() < 0.5:
+            return f"{''.join(self._chinese_sample(self._own.randint(6, 10)))}？"
+        frame = self._own.choice(_FRAMES)
+        words = self._english[_COMMONEST:]
+        weights = itertools.accumulate(1 / (rank + _COMMONEST) for rank in range(len(words)))
+        count = frame.count("{}")
+        return frame.format(*self._own.choices(words, cum_weights=list(weights), k=count))
+
     def _identifier(self) -> str:
         first, second = self._english_sample(2)
         number = self._own.randint(1, 9999)
@@ -99,8 +127,8 @@ def write_material(folder: Path, *, chunks: int, notes: int) -> Material:
     files = max(chunks // CHUNKS_PER_FILE, 1)
     _write_files(material.corpus, texts, range(files))
     _write_files(material.changes, texts, [7 * i % files for i in range(CHANGES)])
-    queries = [texts.query() for _ in range(QUERIES)]
-    material.queries.write_text(json.dumps(queries, ensure_ascii=False), "utf-8")
+    _write_list(material.queries, [texts.query() for _ in range(QUERIES)])
+    _write_list(material.questions, [texts.question() for _ in range(QUESTIONS)])
     for number in range(notes):
         place = material.notes / note_path(number)
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -116,6 +144,10 @@ def note_path(number: int) -> str:
 def note_mark(number: int) -> str:
     """A word that stands in one note only."""
     return f"zq{number}x"
+
+
+def _write_list(place: Path, texts: list[str]) -> None:
+    place.write_text(json.dumps(texts, ensure_ascii=False), "utf-8")
 
 
 def _write_files(place: Path, texts: Corpus, numbers: Sequence[int]) -> None:

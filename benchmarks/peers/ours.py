@@ -8,6 +8,7 @@ from pathlib import Path
 from agentscope_reme import ReMe, Settings
 from agentscope_reme.schema import FileChunk, FileNode, chunk_id, content_hash
 from agentscope_reme.store.base import IndexedFile
+from agentscope_reme.store.bm25 import BM25Index
 from agentscope_reme.store.local_store import LocalFileStore
 from agentscope_reme.workspace import Workspace
 from benchmarks.peers.driving import TOP, Engine, File, main
@@ -16,7 +17,15 @@ from benchmarks.peers.driving import TOP, Engine, File, main
 class OurEngine(Engine):
     """Every `apply` is a transaction; nothing is left to save."""
 
+    has_bare_index = True
     has_notes = True
+
+    def __init__(self, home: Path) -> None:
+        super().__init__(home)
+        self._bare = BM25Index()
+
+    def index_in_memory(self, texts: dict[str, str]) -> None:
+        self._bare.add_docs(texts)
 
     def open(self) -> None:
         self.store = LocalFileStore(Workspace(self.home))

@@ -42,11 +42,14 @@ def main() -> None:
     parser.add_argument("--material", type=Path, required=True)
     parser.add_argument("--home", type=Path, required=True)
     parser.add_argument("--idle-seconds", type=float, default=8.0)
+    parser.add_argument("--idle-notes", type=int, default=2000)
     arguments = parser.parse_args()
     notes = arguments.home / "copied-notes"
     shutil.copytree(arguments.material / "notes", notes)
     durable_changes(arguments.home, list(read_files(arguments.material / "changes.jsonl")))
-    asyncio.run(whole_memory(notes, arguments.idle_seconds))
+    asyncio.run(whole_memory(notes))
+    enlarge(notes, arguments.idle_notes)
+    asyncio.run(idle(notes, arguments.idle_seconds))
     vectors(arguments.home)
 
 
@@ -94,14 +97,27 @@ def fsync_seconds(folder: Path) -> float:
     return statistics.median(spent)
 
 
-async def whole_memory(folder: Path, idle_seconds: float) -> None:
-    """Foreign edits, idleness, and how long anything keeps the event loop."""
-    edits = min(_EDITS, sum(1 for _ in (folder / "digest" / "wiki").iterdir()))
-    async with ReMe(folder) as reme:
-        await asyncio.sleep(0.5)
+def enlarge(folder: Path, count: int) -> None:
+    """Add copies of the notes until there are so many."""
+    places = sorted((folder / "digest" / "wiki").glob("note-*.md"))
+    for number in range(len(places), count):
+        shutil.copy(places[number % len(places)], folder / "digest" / f"copied-{number}.md")
+
+
+async def idle(folder: Path, idle_seconds: float) -> None:
+    """What a memory costs that nobody uses, its files being watched."""
+    async with ReMe(folder):
+        await asyncio.sleep(2)
         before = time.process_time()
         await asyncio.sleep(idle_seconds)
         tell("idle_cpu_percent", 100 * (time.process_time() - before) / idle_seconds)
+
+
+async def whole_memory(folder: Path) -> None:
+    """Foreign edits, and how long anything keeps the event loop."""
+    edits = min(_EDITS, sum(1 for _ in (folder / "digest" / "wiki").iterdir()))
+    async with ReMe(folder) as reme:
+        await asyncio.sleep(0.5)
         tell_times("foreign_edit", [await foreign_edit(reme, folder, n) for n in range(edits)])
         tell("loop_stall_ms", 1000 * await longest_stall(reme))
 

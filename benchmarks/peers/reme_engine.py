@@ -14,6 +14,7 @@ os.environ.setdefault("REME_DISABLE_LOGURU", "true")  # its log files would be w
 
 from reme.components.file_chunker import MarkdownFileChunker
 from reme.components.file_store import LocalFileStore
+from reme.components.keyword_index import BM25Index
 from reme.schema import FileChunk, FileNode
 
 from benchmarks.peers.driving import FILES_PER_BATCH, TOP, Engine, File, main
@@ -28,7 +29,9 @@ class ReMeEngine(Engine):
     """
 
     saves_by_itself = False
+    has_bare_index = True
     has_notes = True
+    _bare: BM25Index | None = None
 
     def open(self) -> None:
         logging.disable(logging.WARNING)  # a line for every step; printing them is not its work
@@ -47,6 +50,17 @@ class ReMeEngine(Engine):
 
     def save(self) -> None:
         self._run(self._store.dump())
+
+    def index_in_memory(self, texts: dict[str, str]) -> None:
+        self._run(self._bare_index().add_docs(texts))
+
+    def _bare_index(self) -> BM25Index:
+        if self._bare is None:
+            logging.disable(logging.WARNING)
+            self._loop = asyncio.new_event_loop()
+            self._bare = BM25Index()
+            self._run(self._bare.start())
+        return self._bare
 
     def close(self) -> None:
         self._run(self._store.close())

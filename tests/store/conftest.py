@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -27,10 +28,25 @@ def local_store(workspace: Workspace) -> Iterator[LocalFileStore]:
     store.close()
 
 
-@pytest.fixture(params=["local", "reference"])
+@pytest.fixture
+def chroma_store(workspace: Workspace) -> Iterator[BaseFileStore]:
+    from agentscope_reme.store.chroma_store import ChromaFileStore
+
+    store = ChromaFileStore(workspace, settings=Settings())
+    store.open()
+    yield store
+    store.close()
+
+
+HAS_CHROMA = find_spec("chromadb") is not None
+CHROMA = [pytest.param("chroma", marks=pytest.mark.chroma)] if HAS_CHROMA else []
+collect_ignore = [] if HAS_CHROMA else ["test_vectors_in_chroma.py"]
+
+
+@pytest.fixture(params=["local", "reference", *CHROMA])
 def store(request: pytest.FixtureRequest) -> BaseFileStore:
     """Every implementation of the contract."""
     if request.param == "reference":
         return ReferenceStore()
-    local: BaseFileStore = request.getfixturevalue("local_store")
-    return local
+    found: BaseFileStore = request.getfixturevalue(f"{request.param}_store")
+    return found

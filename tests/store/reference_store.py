@@ -30,8 +30,7 @@ class ReferenceStore(BaseFileStore):
         self._text = IndexedText(self._tokenizer)
         self._files: dict[str, IndexedFile] = {}
         self._words: dict[str, list[ChunkWords | None]] = {}
-        self._space: str | None = None
-        self._vectors: dict[str, list[float]] = {}
+        self._spaces: dict[str, dict[str, list[float]]] = {}
         self._revision = 0
 
     def open(self) -> None: ...
@@ -110,15 +109,16 @@ class ReferenceStore(BaseFileStore):
         where: SearchFilter | None = None,
         space_id: str | None = None,
     ) -> list[SearchHit]:
-        if space_id is not None and space_id != self._space:
+        if space_id is not None and space_id not in self._spaces:
             return []
-        width = len(next(iter(self._vectors.values()), vector))
+        known = self._newest if space_id is None else self._spaces[space_id]
+        width = len(next(iter(known.values()), vector))
         if len(vector) != width:
             raise BadInput(len(vector), "other width", "Use one model.")
         scored = [
-            (-_cosine(vector, self._vectors[key]), path, position, chunk)
+            (-_cosine(vector, known[key]), path, position, chunk)
             for path, position, chunk, _words in self._searchable(where)
-            if (key := text_hash(chunk.text)) in self._vectors
+            if (key := text_hash(chunk.text)) in known
         ]
         return self._hits(scored, limit, "vector")
 
@@ -133,27 +133,32 @@ class ReferenceStore(BaseFileStore):
         return dict(sorted(Counter(tag for node in self.nodes() for tag in node.tags).items()))
 
     def missing_vectors(self, space_id: str, limit: int) -> list[tuple[str, str]]:
-        known = self._vectors if space_id == self._space else {}
+        known = self._spaces.get(space_id, {})
         texts = {text_hash(c.text): c.text for _p, _i, c, _w in self._searchable(None)}
         return [(key, text) for key, text in texts.items() if key not in known][:limit]
 
     def put_vectors(self, space_id: str, vectors: Mapping[str, Sequence[float]]) -> None:
-        known = self._vectors if space_id == self._space else {}
+        known = self._spaces.get(space_id, {})
         merged = {**known, **{key: list(vector) for key, vector in vectors.items()}}
         if len({len(vector) for vector in merged.values()}) > 1:
             raise BadInput(space_id, "vectors of several widths", "Use one model.")
-        self._space, self._vectors = space_id, merged
+        others = [(name, kept) for name, kept in self._spaces.items() if name != space_id]
+        self._spaces = dict([*others[-1:], (space_id, merged)])
+
+    @property
+    def _newest(self) -> dict[str, list[float]]:
+        return next(reversed(self._spaces.values()), {})
 
     def stats(self) -> StoreStats:
         texts = {text_hash(c.text) for _p, _i, c, _w in self._searchable(None)}
-        done = len(texts & self._vectors.keys())
+        done = len(texts & self._newest.keys())
         return StoreStats(
             files=len(self._files),
             chunks=sum(len(f.chunks) for f in self._files.values()),
             links=sum(len(n.links) for n in self.nodes()),
             tags=len(self.tags()),
             vectors=done,
-            vectors_pending=len(texts) - done if self._space else 0,
+            vectors_pending=len(texts) - done if self._spaces else 0,
             revision=self._revision,
         )
 

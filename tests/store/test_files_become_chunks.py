@@ -23,7 +23,7 @@ INDEXER = FileIndexer(Settings(chunk_byte_size=200, max_indexed_file_bytes=5000)
         ("resource/notes.txt", True),
         ("session/dialog/s.jsonl", True),
         ("session/dialog/s.md", False),
-        ("session/agentscope/s.jsonl", False),
+        ("session/agentscope/s.jsonl", True),
         ("session/images/s/x.png", False),
         ("resource/photo.png", False),
         ("notes.txt", False),

@@ -187,7 +187,7 @@ def test_vectors_come_along_by_text(store: LocalFileStore) -> None:
     assert [h.path for h in store.vector_search([1.0, 0.1], limit=1)] == ["moved.md"]
 
 
-def test_vectors_of_a_space_that_was_left_meanwhile_are_dropped(store: LocalFileStore) -> None:
+def test_vectors_of_another_space_that_came_meanwhile_are_carried_too(store: LocalFileStore) -> None:
     store.put_vectors("m", {text_hash("apple"): [1.0, 0.0]})
     shadow = store.shadow()
     shadow.store.apply([indexed("a.md", "apple"), indexed("b.md", "banana")])
@@ -195,6 +195,7 @@ def test_vectors_of_a_space_that_was_left_meanwhile_are_dropped(store: LocalFile
     store.put_vectors("n", {text_hash("banana"): [0.0, 1.0, 0.0]})
     shadow.take_over(nothing)
     assert store.missing_vectors("n", 9) == [(text_hash("apple"), "apple")]
+    assert store.missing_vectors("m", 9) == [(text_hash("banana"), "banana")]
 
 
 def test_an_index_of_other_rules_answers_until_it_is_replaced(

@@ -119,7 +119,7 @@ def test_equal_texts_need_one_vector_and_both_are_found(store: BaseFileStore) ->
     assert [h.path for h in store.vector_search([1.0, 0.0], limit=5)] == ["a.md", "b.md"]
 
 
-def test_a_new_space_drops_the_vectors_of_the_old(store: BaseFileStore) -> None:
+def test_a_new_space_is_counted_by_itself(store: BaseFileStore) -> None:
     store.apply([indexed("a.md", "apple"), indexed("b.md", "pear")])
     store.put_vectors("m", {key: [1.0, 0.0] for key, _ in store.missing_vectors("m", 5)})
     assert (store.stats().vectors, store.stats().vectors_pending) == (2, 0)

@@ -1,0 +1,116 @@
+"""What a search needs of all documents of an index at once, whichever part they stand in.
+
+A query costs as many numpy calls as there are kinds of work, not as there are parts or terms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agentscope_reme.store.passage_context import Neighbours
+from agentscope_reme.store.postings import Floats, Found, Ints, Part
+
+Numbers = NDArray[np.intp]
+_NONE: Numbers = np.empty(0, np.intp)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundTerms:
+    """The inverted lists of a query's terms, part by part, in each the commonest term first.
+
+    Attributes:
+        docs: document numbers, ascending within each list.
+        counts: how often each contains the term.
+        sizes: the length of each list.
+        weights: what each list's term is worth; as many for every part.
+        terms: how many terms there are.
+    """
+
+    docs: Numbers
+    counts: Floats
+    sizes: list[int]
+    weights: list[float]
+
+    def sample(self, enough: int) -> Numbers:
+        """Documents of the rarest term with enough of them: their best bound the answer below."""
+        terms = len(self.weights)
+        for term in range(terms - 1, -1, -1):
+            if sum(self.sizes[term::terms]) >= enough:
+                ends = list(accumulate(self.sizes))
+                lists = range(term, len(self.sizes), terms)
+                return np.concatenate([self.docs[ends[i] - self.sizes[i] : ends[i]] for i in lists])
+        return _NONE
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The documents of all parts, numbered one behind the other.
+
+    Attributes:
+        parts: those with living documents, in slot order.
+        norms: ``k1 · (1 - b + b · length / average)`` of each; infinite for deleted ones.
+        owners: the file number of each.
+        slots: the number its owner knows it by.
+        neighbours: which of them stand next to each other.
+    """
+
+    parts: tuple[Part, ...]
+    norms: Floats
+    owners: Ints
+    slots: Ints
+    neighbours: Neighbours
+
+    @classmethod
+    def of(cls, parts: Sequence[Part], k1: float, b: float, average: float) -> Columns:
+        """Look at all documents.
+
+        Args:
+            parts: at least one.
+            k1: how soon repeating a term stops paying.
+            b: how much long documents are held back.
+            average: the average length.
+        """
+        alive = np.concatenate([part.alive for part in parts])
+        owners = np.concatenate([part.owners for part in parts])
+        norms = np.concatenate([part.lengths for part in parts], dtype=np.float32)
+        norms *= np.float32(k1 * b / average)
+        norms += np.float32(k1 * (1 - b))
+        norms[~alive] = np.inf
+        slots = np.concatenate([part.slots for part in parts])
+        return cls(tuple(parts), norms, owners, slots, Neighbours.of(owners, alive))
+
+    def join(
+        self, lists: Sequence[Sequence[Found]], weights: Sequence[tuple[int, float]]
+    ) -> FoundTerms:
+        """One behind the other the lists that are worth something.
+
+        Args:
+            lists: by part and term.
+            weights: ``(term, weight)``, the commonest first.
+        """
+        chosen = [found[term] for found in lists for term, _weight in weights]
+        if not chosen:
+            return FoundTerms(_NONE, np.empty(0, np.float32), [], [])
+        docs = np.concatenate([docs for docs, _counts in chosen], dtype=np.intp)
+        counts = np.concatenate([counts for _docs, counts in chosen], dtype=np.float32)
+        sizes = [len(docs) for docs, _counts in chosen]
+        start, begin = 0, 0
+        for number, part in enumerate(self.parts):
+            end = begin + sum(sizes[number * len(weights) : (number + 1) * len(weights)])
+            docs[begin:end] += start
+            start, begin = start + len(part), end
+        return FoundTerms(docs, counts, sizes, [weight for _term, weight in weights])
+
+    def gains(self, found: FoundTerms) -> Floats:
+        """What each entry of the lists adds to the score of its document."""
+        gains: Floats = self.norms.take(found.docs)
+        gains += found.counts
+        np.divide(found.counts, gains, out=gains)
+        factors = np.array(found.weights * len(self.parts), np.float32)
+        gains *= factors.repeat(found.sizes)
+        return gains
