@@ -52,7 +52,11 @@ class FolderChange:
 
 @dataclass(frozen=True, slots=True)
 class JournalEntry:
-    """One change: who did what to which paths. ``at`` is ISO 8601 with an offset."""
+    """One change: who did what to which paths. ``at`` is ISO 8601 with an offset.
+
+    Of a ``scrubbed`` one some of what it changed was forgotten: hashes are missing, paths may be
+    replaced, and it cannot be undone.
+    """
 
     change_id: str
     at: str
@@ -61,6 +65,7 @@ class JournalEntry:
     changes: tuple[PathChange, ...]
     state: State = "done"
     folder: FolderChange | None = None
+    scrubbed: bool = False
 
     @property
     def paths(self) -> list[str]:
@@ -88,6 +93,8 @@ def dump_entry(entry: JournalEntry) -> bytes:
     }
     if entry.folder is not None:
         row["folder"] = _folder_row(entry.folder)
+    if entry.scrubbed:
+        row["scrubbed"] = True
     return dump_row(row)
 
 
@@ -121,6 +128,7 @@ def parse_line(raw: bytes) -> JournalEntry | Settlement | None:
             tuple(PathChange(**change) for change in row["changes"]),
             row["state"],
             FolderChange(**row["folder"]) if "folder" in row else None,
+            row.get("scrubbed") is True,
         )
         return entry if _is_ours(entry) else None
     except (ValueError, TypeError, KeyError, RecursionError):

@@ -15,8 +15,8 @@ from __future__ import annotations
 import hashlib
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Final
@@ -77,6 +77,21 @@ class WorkspaceLocks:
             yield
 
     @contextmanager
+    def sessions(self, session_ids: Iterable[str]) -> Iterator[None]:
+        """Hold the locks of several sessions, always taken in the same order.
+
+        Raises:
+            BadInput: an id cannot name a file.
+            StorageFailed: one stayed taken for too long, the workspace is gone, or the disk knows
+                no locks.
+        """
+        names = {f"session-{_short(encode_name(one))}.lock" for one in session_ids}
+        with ExitStack() as held:
+            for name in sorted(names):
+                held.enter_context(self._ranked(_SESSION, name, together=True))
+            yield
+
+    @contextmanager
     def claim(self, name: str, *, blocking: bool = False) -> Iterator[bool]:
         """Try to become the one who does the work called `name`; yields whether that worked.
 
@@ -120,14 +135,11 @@ class WorkspaceLocks:
             _deadline.reset(token)
 
     def _patience(self) -> float:
-        deadline = _deadline.get()
-        if deadline is None:
-            return self._patience_seconds
-        return max(0.0, min(self._patience_seconds, deadline - time.monotonic()))
+        return seconds_left(self._patience_seconds)
 
     @contextmanager
-    def _ranked(self, rank: int, name: str) -> Iterator[None]:
-        self._refuse_out_of_order(rank)
+    def _ranked(self, rank: int, name: str, *, together: bool = False) -> Iterator[None]:
+        self._refuse_out_of_order(rank + 1 if together else rank)
         place = self._folder / name
         guard = _guard_of(place)
         if not guard.acquire(timeout=self._patience()):
@@ -166,6 +178,15 @@ class WorkspaceLocks:
                 str(place), f"locking failed: {error}", "Keep the workspace on a local disk."
             ) from error
         return lock
+
+
+def seconds_left(most: float) -> float:
+    """How long a lock may be waited for here: `most`, or what `WorkspaceLocks.at_most` leaves.
+
+    For locks that are no files of this class, such as those of a database.
+    """
+    deadline = _deadline.get()
+    return most if deadline is None else max(0.0, min(most, deadline - time.monotonic()))
 
 
 def _ranks() -> list[int]:

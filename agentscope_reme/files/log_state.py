@@ -12,14 +12,14 @@ from typing import Final, NamedTuple
 
 from agentscope_reme.errors import NotFound
 from agentscope_reme.files.disk import Disk
+from agentscope_reme.files.forgotten import Forgotten
 from agentscope_reme.files.growing_file import Extension, GrowingFile, mark_of
 from agentscope_reme.files.session_lines import (
     Distilled,
     Header,
     LoggedMessage,
     Row,
-    content_key,
-    identity_key,
+    keys_of,
     message_of,
     parse_line,
 )
@@ -59,6 +59,8 @@ class ParsedLog:
     arrived: list[tuple[int, str]] = field(default_factory=list)
     """Line and id of every message line, replaced ones included."""
     distilled: list[Distilled] = field(default_factory=list)
+    forgotten: dict[str, Forgotten] = field(default_factory=dict)
+    """By the key that stands for the id in `order`."""
     unreadable: set[int] = field(default_factory=set)
     cursor: int = 0
     lines: int = 0
@@ -83,6 +85,12 @@ class ParsedLog:
                 self._add_message(self.lines, len(raw), *message)
             self.size += len(raw) + 1
 
+    def has_forgotten(self, message_id: str) -> bool:
+        """Whether a message with this id, or the key that stands for it, was forgotten."""
+        return message_id in self.forgotten or any(
+            one.is_id(message_id) for one in self.forgotten.values()
+        )
+
     def waiting(self) -> list[tuple[str, RowAt]]:
         """The newest versions behind the cursor, in order of arrival."""
         first = bisect_right(self.arrived, self.cursor, key=lambda pair: pair[0])
@@ -102,10 +110,12 @@ class ParsedLog:
                 self.distilled.append(line)
                 row = self.rows.get(line.through)
                 self.cursor = max(self.cursor, line.line or (row.line if row else 0))
+            case Forgotten():
+                self.forgotten[line.key] = line
+                if not line.again:
+                    self.order.append(("", line.key))
             case Row():
-                self._add_message(
-                    number, len(raw), line.id, identity_key(line.fields), content_key(line.fields)
-                )
+                self._add_message(number, len(raw), line.id, *keys_of(line.fields))
 
     def _add_message(self, line: int, size: int, name: str, identity: str, said: bytes) -> None:
         if name not in self.rows:

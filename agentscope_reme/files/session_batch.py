@@ -13,9 +13,9 @@ from agentscope_reme.files.growing_file import Extension
 from agentscope_reme.files.log_state import KnownLine, ParsedLog
 from agentscope_reme.files.session_lines import (
     Form,
-    content_key,
     has_time,
     identity_key,
+    keys_of,
     message_line,
     says_no_more,
 )
@@ -77,7 +77,7 @@ class Batch:
             if message.id is None:
                 self._add_unnamed(position, message, fields, repeated=repeated)
             else:
-                self._add_named(message, message.id, line, identity_key(fields), fields)
+                self._add_named(message, message.id, line, *keys_of(fields))
 
     def outcome(self, written: Extension | None = None) -> Appended:
         """What was decided, counted."""
@@ -86,15 +86,11 @@ class Batch:
         return Appended(appended, duplicates, self._superseded, tuple(self._ids), written)
 
     def _add_named(
-        self,
-        message: Message,
-        message_id: str,
-        line: bytes,
-        identity: str,
-        fields: Mapping[str, Any],
+        self, message: Message, message_id: str, line: bytes, identity: str, said: bytes
     ) -> None:
-        said = content_key(fields)
         self._ids.append(message_id)
+        if self._known.has_forgotten(message_id):
+            return
         before = self._said.get(message_id) or self._said_before(message_id)
         if before is not None and says_no_more(before, said):
             return
@@ -107,7 +103,7 @@ class Batch:
     def _add_unnamed(
         self, position: int, message: Message, fields: Mapping[str, Any], *, repeated: bool
     ) -> None:
-        identity = identity_key(fields)
+        identity, said = keys_of(fields)
         known = self._known_id(position, identity, fields, repeated=repeated)
         if known is not None:
             self._ids.append(known)
@@ -116,7 +112,7 @@ class Batch:
         made_up = _made_up_id(self._session_id, identity, len(alike))
         alike.append(made_up)
         named = message.model_copy(update={"id": made_up})
-        self._add_named(named, made_up, message_line(named), identity, fields)
+        self._add_named(named, made_up, message_line(named), identity, said)
 
     def _known_id(
         self, position: int, identity: str, fields: Mapping[str, Any], *, repeated: bool
@@ -128,9 +124,16 @@ class Batch:
         if has_time(fields) or repeated:
             return alike[ordinal] if ordinal < len(alike) else None
         order = self._known.order
-        if position < len(order) and order[position][0] == identity:
+        if position < len(order) and self._is_alike(*order[position], identity):
             return order[position][1]
         return None
+
+    def _is_alike(self, known: str, name: str, identity: str) -> bool:
+        """Whether a logged message, or one that was forgotten, is identified by `identity`."""
+        if known:
+            return known == identity
+        forgotten = self._known.forgotten.get(name)
+        return forgotten is not None and forgotten.is_said(identity)
 
     def _said_before(self, message_id: str) -> bytes | None:
         row = self._known.rows.get(message_id)
@@ -139,15 +142,18 @@ class Batch:
     def _alike_so_far(self, identity: str) -> list[str]:
         """Ids of this identity, in the log and in this batch; a list of this batch's own."""
         if identity not in self._alike:
-            self._alike[identity] = list(self._known.alike.get(identity, ()))
+            gone = (key for key, f in self._known.forgotten.items() if f.is_said(identity))
+            self._alike[identity] = [*gone, *self._known.alike.get(identity, ())]
         return self._alike[identity]
 
     def _repeats_the_end(self, rows: Sequence[Mapping[str, Any]]) -> bool:
         """Whether the whole call is what the log ends with: a retry of an increment."""
         if len(rows) < _SHORTEST_REPEAT or any(row.get("id") for row in rows):
             return False
-        end = [identity for identity, _ in self._known.order[-len(rows) :]]
-        return end == [identity_key(row) for row in rows]
+        end = self._known.order[-len(rows) :]
+        return len(end) == len(rows) and all(
+            self._is_alike(*known, identity_key(row)) for known, row in zip(end, rows, strict=True)
+        )
 
 
 def _made_up_id(session_id: str, identity: str, ordinal: int) -> str:

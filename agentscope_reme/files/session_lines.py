@@ -16,10 +16,11 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
+from agentscope_reme.files.forgotten import Forgotten, parse_forgotten
 from agentscope_reme.messages import Block, DataBlock, Message, ToolResultBlock
 
-_COMPARED: Final = ("role", "name", "blocks")
-"""What makes a message with a known id an edited one; its time alone does not."""
+_PLACE_OF: Final = {"data": "path", "tool_result": "omitted"}
+"""The key of a block that says where its payload is."""
 
 _KEY_BYTES: Final = 16
 _PLACES: Final = (b"\0", b"\1")
@@ -73,7 +74,7 @@ class Row:
     fields: Mapping[str, Any]
 
 
-Line = Header | Distilled | Row | None
+Line = Header | Distilled | Forgotten | Row | None
 """``None`` is a control line of a kind this version does not know."""
 
 
@@ -109,6 +110,8 @@ def parse_line(number: int, raw: bytes) -> Line:
         case "distilled" if isinstance(fields.get("through"), str):
             known = ("through", "card", "request_id", "fingerprint", "at", "line", "result")
             return Distilled(**{key: fields[key] for key in known if key in fields})
+        case "forgotten":
+            return parse_forgotten(fields)
         case str():
             return None
     raise ValueError("neither a message nor a control line")
@@ -136,14 +139,27 @@ def message_line(message: Message, *, supersedes: bool = False) -> bytes:
     return text.encode("utf-8")
 
 
-def content_key(fields: Mapping[str, Any]) -> bytes:
-    """Equal for two lines that say the same; for comparing a message with its earlier version.
+def keys_of(fields: Mapping[str, Any]) -> tuple[str, bytes]:
+    """The identity of a line and its content key; its blocks are looked at once for both.
 
-    Where attachments were saved does not count as said; the last byte tells whether that is known.
+    The identity is that of a message without an id: role, time and content, hashed.
+
+    The content key is equal for two lines that say the same: role, name and content. It tells an
+    edited message from its earlier version; its time alone does not. Where attachments were saved
+    does not count as said; the last byte tells whether that is known.
     """
     blocks, saved = _without_places(fields.get("blocks"))
-    said = _sorted_json([blocks if key == "blocks" else fields.get(key) for key in _COMPARED])
-    return hashlib.blake2b(said, digest_size=_KEY_BYTES).digest() + _PLACES[saved]
+    content = _sorting.encode(blocks)
+    role = fields.get("role")
+    moment = fields.get("created_at") or fields.get("created_at_text")
+    identity = hashlib.sha256(_as_list(role, moment, content)).hexdigest()
+    said = hashlib.blake2b(_as_list(role, fields.get("name"), content), digest_size=_KEY_BYTES)
+    return identity, said.digest() + _PLACES[saved]
+
+
+def identity_key(fields: Mapping[str, Any]) -> str:
+    """What identifies a message without an id; see `keys_of`."""
+    return keys_of(fields)[0]
 
 
 def says_no_more(before: bytes, now: bytes) -> bool:
@@ -154,30 +170,34 @@ def says_no_more(before: bytes, now: bytes) -> bool:
     return before[:-1] == now[:-1] and before[-1:] >= now[-1:]
 
 
-def identity_key(fields: Mapping[str, Any]) -> str:
-    """What identifies a message without an id: role, time and content, hashed."""
-    moment = fields.get("created_at") or fields.get("created_at_text")
-    blocks, _ = _without_places(fields.get("blocks"))
-    return hashlib.sha256(_sorted_json([fields.get("role"), moment, blocks])).hexdigest()
-
-
 def _without_places(blocks: Any) -> tuple[Any, bool]:
-    """The blocks without the paths of saved attachments, and whether there were any."""
-    if not isinstance(blocks, list) or not any(map(_is_saved, blocks)):
+    """The blocks without the places of payloads, and whether attachments were saved.
+
+    Where a tool's output went is no news about what was said: it is left out of a log either way,
+    and moves to a file when a window runs full.
+    """
+    if not isinstance(blocks, list):
         return blocks, False
-    bare = [
-        {key: value for key, value in block.items() if key != "path"} if _is_saved(block) else block
-        for block in blocks
-    ]
-    return bare, True
+    bare = [_without(block, _PLACE_OF.get(str(block.get("type")))) for block in map(_block, blocks)]
+    return bare, any(map(_is_saved, blocks))
+
+
+def _block(block: Any) -> dict[str, Any]:
+    return block if isinstance(block, dict) else {"type": None, "is": block}
+
+
+def _without(block: dict[str, Any], key: str | None) -> dict[str, Any]:
+    return block if key not in block else {k: v for k, v in block.items() if k != key}
 
 
 def _is_saved(block: Any) -> bool:
     return isinstance(block, dict) and block.get("type") == "data" and "path" in block
 
 
-def _sorted_json(value: Any) -> bytes:
-    return _sorting.encode(value).encode("utf-8", "surrogatepass")
+def _as_list(first: Any, second: Any, content: str) -> bytes:
+    """The JSON list of three values, of which the last is encoded already."""
+    text = f"[{_sorting.encode(first)}, {_sorting.encode(second)}, {content}]"
+    return text.encode("utf-8", "surrogatepass")
 
 
 def has_time(fields: Mapping[str, Any]) -> bool:

@@ -159,6 +159,11 @@ class SessionLog(_SessionFile):
         with self._state() as state:
             return frozenset(state.current().rows)
 
+    def is_forgotten(self, message_id: str) -> bool:
+        """Whether a message was forgotten: it is not logged again, nor what it brings along."""
+        with self._state() as state:
+            return state.current().has_forgotten(message_id)
+
     def distilled(self) -> tuple[Distilled, ...]:
         """The cursors, oldest first."""
         with self._state() as state:
@@ -255,11 +260,10 @@ class SessionArchive(_SessionFile):
     _folder = ARCHIVE_FOLDER
     _form = staticmethod(as_archived)
 
-    def append(self, messages: Sequence[Message]) -> int:
-        """Keep the messages in full; returns how many were new or changed.
+    def append(self, messages: Sequence[Message]) -> Appended:
+        """Keep the messages in full; known ones are counted and skipped.
 
         Raises:
             StorageFailed: the archive is as it was.
         """
-        outcome = self._append(messages)
-        return outcome.appended + outcome.superseded
+        return self._append(messages)

@@ -18,6 +18,7 @@ from typing import Final
 from agentscope_reme.errors import BadInput, BadMessage, NotFound
 from agentscope_reme.files.claude_code_rows import RowReader, TranscriptRow, rows_of
 from agentscope_reme.files.disk import Disk
+from agentscope_reme.files.forgotten import Forgotten, forgotten_in
 from agentscope_reme.files.locks import WorkspaceLocks
 from agentscope_reme.files.session_lines import header_line
 from agentscope_reme.files.session_names import session_file
@@ -150,11 +151,12 @@ class TranscriptArchive:
                     "Claude Code has no transcript of this session",
                     "Check the id, or pass `projects_dir`.",
                 )
+            gone = self._forgotten(place) if exists else ()
             for row in self._rows(place if exists else None):
                 known.add(row.uuid)
                 _hear(reader, row, logged, taken)
             for row in self._rows(transcript):
-                if row.uuid not in known:
+                if row.uuid not in known and not any(f.is_id(row.uuid) for f in gone):
                     known.add(row.uuid)
                     fresh.append(row.raw + b"\n")
                     _hear(reader, row, logged, taken)
@@ -167,6 +169,11 @@ class TranscriptArchive:
         if place is not None:
             with self._disk.reading(place) as lines:
                 yield from rows_of(lines)
+
+    def _forgotten(self, place: Path) -> list[Forgotten]:
+        """The rows that were forgotten here, which a transcript may still hold."""
+        with self._disk.reading(place) as lines:
+            return forgotten_in(lines)
 
     def _header(self, place: Path, exists: bool) -> list[bytes]:
         """Says the id where the file's name does not."""

@@ -10,27 +10,46 @@ COOL_DOWN_SECONDS: Final = 30.0
 """How long a failing service is left alone; long enough not to slow every search, short enough
 that a passing outage is over within a conversation."""
 
+LONGEST_COOL_DOWN_SECONDS: Final = 600.0
+"""However long an outage lasts, somebody who repaired the service waits no longer than this."""
+
 
 class CircuitBreaker:
     """Decides whether a call is worth trying.
 
     Closed, every call passes. A failure opens it; while it is open no call passes. After the cool
-    down one call is let through: its success closes the circuit, its failure opens it again.
+    down one call is let through: its success closes the circuit, its failure opens it again for
+    twice as long.
 
     Args:
         clock: whose monotonic seconds count.
-        cool_down_seconds: how long the circuit stays open.
+        cool_down_seconds: how long the circuit stays open after the first failure.
+        longest_seconds: what doubling stops at.
     """
 
-    def __init__(self, clock: Clock, *, cool_down_seconds: float = COOL_DOWN_SECONDS) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        *,
+        cool_down_seconds: float = COOL_DOWN_SECONDS,
+        longest_seconds: float = LONGEST_COOL_DOWN_SECONDS,
+    ) -> None:
         self._clock = clock
+        self._first = cool_down_seconds
+        self._longest = longest_seconds
         self._cool_down = cool_down_seconds
         self._open_until: float | None = None
+        self._trying = False
 
     @property
     def is_open(self) -> bool:
         """Whether calls are being held back now."""
         return self._open_until is not None and self._clock.monotonic() < self._open_until
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the last call worked; false from a failure until a success."""
+        return self._open_until is None
 
     def allow(self) -> bool:
         """Whether to try; of several callers after a cool down only the first may."""
@@ -38,12 +57,16 @@ class CircuitBreaker:
             return False
         if self._open_until is not None:
             self._open_until = self._clock.monotonic() + self._cool_down
+            self._trying = True
         return True
 
     def succeeded(self) -> None:
         """The call worked: everything passes again."""
-        self._open_until = None
+        self._open_until, self._trying, self._cool_down = None, False, self._first
 
     def failed(self) -> None:
-        """The call failed: hold back until the cool down is over."""
+        """The call failed: hold back until the cool down is over, longer after each vain try."""
+        if self._trying:
+            self._cool_down = min(self._longest, 2 * self._cool_down)
+        self._trying = False
         self._open_until = self._clock.monotonic() + self._cool_down

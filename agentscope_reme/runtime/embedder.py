@@ -3,25 +3,36 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final, TypeVar
 
 from agentscope_reme.clock import Clock
 from agentscope_reme.errors import ModelFailed
-from agentscope_reme.ports import EmbeddingPort
+from agentscope_reme.ports import EmbeddingPort, PreparedEmbedding, QueryEmbedding
 from agentscope_reme.runtime.circuit_breaker import CircuitBreaker
 from agentscope_reme.runtime.serial_worker import SerialWorker
 from agentscope_reme.store.base import BaseFileStore
 
+T = TypeVar("T")
+
 _BATCH: Final = 64
 _NAME: Final = "embedding"
+_BATCH_SECONDS: Final = 120.0
+"""For one batch nobody waits for: a provider that hangs must not hold the others back for ever."""
+
+_NORMALISED: Final = "unit"
+"""Every store keeps vectors at length 1."""
 
 
 class Embedder:
     """Asks one embedding model on behalf of searches and of the index.
 
-    Both share a circuit breaker: while the model is down nobody waits for it, and what has no
-    vector yet gets one when it is back.
+    Both share a circuit breaker: after a failure no search waits for the model until a background
+    try has shown that it is back; then what has no vector yet gets one.
+
+    A vector space is named by the model's own name for it, the width that was *measured*, and the
+    normalisation. When one of them changes, the missing vectors are made in a new space; searches
+    leave it alone while it has fewer texts than it lacks.
 
     Args:
         model: the model.
@@ -43,34 +54,51 @@ class Embedder:
         self._on_failure: Final = on_failure
         self._breaker: Final = CircuitBreaker(clock)
         self._worker: SerialWorker | None = None
-
-    @property
-    def space_id(self) -> str:
-        """The space its vectors are comparable in."""
-        return self._model.space_id
+        self._width: int | None = None
+        self._preparing = self._building = False
 
     @property
     def queued(self) -> int:
         """Background runs that are not finished."""
         return self._worker.queued if self._worker is not None else 0
 
+    def space_of(self, vector: Sequence[float]) -> str:
+        """The space a vector of this model belongs to."""
+        return self._space(len(vector))
+
+    def vectors_pending(self) -> int:
+        """How many texts have no vector in the model's space. Reads the store."""
+        return self._store.vector_counts(self._known_space())[1]
+
     def open(self) -> None:
         """Accept background work; belongs to the running event loop."""
         self._worker = SerialWorker(_NAME, on_failure=self._on_failure)
+        if isinstance(self._model, PreparedEmbedding):
+            self._preparing = True
+            self._worker.submit("prepare", self._prepare)
 
     async def of_query(self, text: str, *, deadline_seconds: float) -> list[float] | None:
-        """The vector of a query, or ``None`` when the model is down, late or wrong."""
-        if not self._breaker.allow():
+        """The vector of a query, or ``None`` when the model is down, late or wrong.
+
+        Also ``None`` while most texts have no vector yet: those that have one would crowd out the
+        others.
+        """
+        if not self._may_ask(text) or self._building:
             return None
+        waits_for_loading = self._preparing
         try:
             async with asyncio.timeout(deadline_seconds):
-                vectors = await self._ask([text])
-        except (ModelFailed, TimeoutError) as error:
-            self._breaker.failed()
-            self._on_failure(f"{_NAME} of a query", error)
+                vector = await self._ask_query(text)
+        except TimeoutError as error:
+            if not waits_for_loading:
+                self._failed(error)
+            return None
+        except ModelFailed as error:
+            self._failed(error)
             return None
         self._breaker.succeeded()
-        return vectors[0]
+        self._measured(vector)
+        return vector
 
     def fill_soon(self) -> None:
         """Submit a background run that gives every chunk without a vector one."""
@@ -87,25 +115,109 @@ class Embedder:
         if worker is not None:
             await worker.close()
 
+    def _may_ask(self, text: str) -> bool:
+        """Whether a search may wait for the model; after a failure a background try goes first."""
+        if self._breaker.is_closed:
+            return True
+        if not self._breaker.is_open and self._worker is not None:
+            self._worker.submit("try", lambda: self._try_again(text))
+        return False
+
+    def _failed(self, error: BaseException) -> None:
+        self._breaker.failed()
+        self._on_failure(_NAME, error)
+
+    def _measured(self, vector: Sequence[float]) -> None:
+        """Know the width; when it is another one than before, everything is made anew."""
+        if self._width != len(vector):
+            self._width = len(vector)
+            self.fill_soon()
+
+    async def _prepare(self) -> None:
+        try:
+            if isinstance(self._model, PreparedEmbedding):
+                await self._model.prepare()
+        finally:
+            self._preparing = False
+
+    async def _try_again(self, text: str) -> None:
+        if not self._breaker.allow():
+            return
+        self._measured(await self._unhurried(self._ask_query(text)))
+        await self._fill()
+
     async def _fill(self) -> None:
-        while batch := await asyncio.to_thread(
-            self._store.missing_vectors, self._model.space_id, _BATCH
-        ):
+        space = await asyncio.to_thread(self._known_space)
+        self._building = await asyncio.to_thread(self._lacks_most, space)
+        asked = False
+        while batch := await asyncio.to_thread(self._store.missing_vectors, space, _BATCH):
+            if await self._take_kept(space, [key for key, _ in batch]):
+                continue
             if not self._breaker.allow():
                 return
-            try:
-                vectors = await self._ask([text for _, text in batch])
-            except ModelFailed:
+            vectors = await self._unhurried(self._ask([text for _, text in batch]))
+            measured = self.space_of(vectors[0])
+            if measured != space and asked:
                 self._breaker.failed()
-                raise
-            self._breaker.succeeded()
+                raise _changing_width(measured, space)
+            space, asked, self._width = measured, True, len(vectors[0])
             by_hash = {key: vector for (key, _), vector in zip(batch, vectors, strict=True)}
-            await asyncio.to_thread(self._store.put_vectors, self._model.space_id, by_hash)
+            await asyncio.to_thread(self._store.put_vectors, space, by_hash)
+        self._building = False
+
+    async def _take_kept(self, space: str, keys: list[str]) -> bool:
+        """Store what an earlier index was given; whether there was anything."""
+        kept = await asyncio.to_thread(self._store.kept_vectors, space, keys)
+        if kept:
+            await asyncio.to_thread(self._store.put_vectors, space, kept)
+        return bool(kept)
+
+    async def _unhurried(self, call: Awaitable[T]) -> T:
+        """What a call nobody waits for answers; its outcome goes to the breaker, and it ends."""
+        try:
+            async with asyncio.timeout(_BATCH_SECONDS):
+                made = await call
+        except (ModelFailed, TimeoutError):
+            self._breaker.failed()
+            raise
+        self._breaker.succeeded()
+        return made
 
     async def _ask(self, texts: list[str]) -> list[list[float]]:
         vectors = await self._model.embed(texts)
-        if len(vectors) != len(texts):
+        if len(vectors) != len(texts) or len({len(vector) for vector in vectors}) > 1:
             raise ModelFailed(
-                len(vectors), f"{len(texts)} vectors were asked for", "Check the embedding model."
+                len(vectors),
+                f"{len(texts)} vectors of one width were asked for",
+                "Check the embedding model.",
             )
         return vectors
+
+    async def _ask_query(self, text: str) -> list[float]:
+        if isinstance(self._model, QueryEmbedding):
+            return await self._model.embed_query(text)
+        return (await self._ask([text]))[0]
+
+    def _lacks_most(self, space: str) -> bool:
+        done, pending = self._store.vector_counts(space)
+        return pending > done
+
+    def _known_space(self) -> str:
+        """The space as measured, in this run or an earlier one; its bare name before that."""
+        if self._width is not None:
+            return self._space(self._width)
+        ours = self._space(None)
+        found = [name for name in self._store.vector_spaces() if name.startswith(ours)]
+        return found[0] if found else ours
+
+    def _space(self, width: int | None) -> str:
+        measured = "" if width is None else f"{width}/{_NORMALISED}"
+        return f"{self._model.space_id}/{measured}"
+
+
+def _changing_width(measured: str, space: str) -> ModelFailed:
+    return ModelFailed(
+        measured,
+        f"the width of the vectors changes from call to call; before it was {space}",
+        "Use a model, or `dimensions`, with one width.",
+    )

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from agentscope_reme.errors import StorageFailed
-from agentscope_reme.ports import MemoryService
+from agentscope_reme.ports import MemoryService, Openable
 
 START_PATIENCE_SECONDS: Final = 10.0
 """How old a start may grow before nothing waits for it any more.
@@ -24,7 +24,7 @@ own memory and is saved with the next turn.
 
 @dataclass(slots=True)
 class _Start:
-    task: asyncio.Task[None]
+    task: asyncio.Task[object]
     since: float
     waiting: int = 0
 
@@ -34,7 +34,8 @@ _under_way: dict[int, _Start] = {}  # by the id of a memory, which its task keep
 
 def start_soon(reme: MemoryService) -> None:
     """Start the memory, if it is not started, without waiting; a failure is reported to it."""
-    _start_of(reme)
+    if not _says_it_is_open(reme):
+        _start_of(reme)
 
 
 async def started(reme: MemoryService) -> None:
@@ -47,6 +48,8 @@ async def started(reme: MemoryService) -> None:
         StorageFailed: it was not done in time; it goes on.
         ReMeError: it failed; the next call tries again.
     """
+    if _says_it_is_open(reme):
+        return
     start = _start_of(reme)
     age = asyncio.get_running_loop().time() - start.since
     await _wait(start, max(START_PATIENCE_SECONDS - age, 0.0))
@@ -73,6 +76,11 @@ async def is_open(reme: MemoryService) -> bool:
     return False
 
 
+def _says_it_is_open(reme: MemoryService) -> bool:
+    """Whether it does not have to be asked to start, which takes a task: at every turn of a reply."""
+    return isinstance(reme, Openable) and reme.is_open
+
+
 async def _wait(start: _Start, seconds: float) -> None:
     start.waiting += 1
     try:
@@ -89,7 +97,7 @@ def _start_of(reme: MemoryService) -> _Start:
     start = _Start(loop.create_task(reme.start(), name="start of a memory"), loop.time())
     _under_way[id(reme)] = start
 
-    def over(task: asyncio.Task[None]) -> None:
+    def over(task: asyncio.Task[object]) -> None:
         if _under_way.get(id(reme)) is start:
             del _under_way[id(reme)]
         error = None if task.cancelled() else task.exception()

@@ -13,7 +13,9 @@ from typing import Any, Final
 from agentscope_reme.clock import Clock
 from agentscope_reme.errors import BadInput, BadPath, Conflict, NotFound
 from agentscope_reme.files.documents import MarkdownDocument
+from agentscope_reme.files.pins import is_person, is_pinned
 from agentscope_reme.files.views import FileView, ViewChange
+from agentscope_reme.files.wikilinks import parse_wikilinks
 from agentscope_reme.results import ChangeResult
 from agentscope_reme.schema import content_hash
 from agentscope_reme.settings import Settings
@@ -23,6 +25,9 @@ from agentscope_reme.workspace import PERMANENT_FOLDERS, Workspace, is_markdown
 
 CARD_KEYS: Final = ("session_id", "source_conversation")
 """Front matter that ties a card to its evidence."""
+
+RESOURCE_KEYS: Final = ("source_resource", "source_hash", "source_progress")
+"""Front matter that ties a card to a resource; only the code of such a run sets it."""
 
 UNREADABLE: Final = "(cannot be read)"
 """What a list says of a file the disk refuses to give; the other files are listed all the same."""
@@ -159,6 +164,27 @@ class Access:
         owner = MarkdownDocument.parse(self.view.read(path)).front_matter.get("session_id")
         return None if owner in (None, "") else str(owner)
 
+    def is_own_card(self, path: str, session_id: str | None = None) -> bool:
+        """Whether a file is the card of this run's resource, or of a session.
+
+        Args:
+            path: the file.
+            session_id: which session; the scope's own when left out.
+        """
+        if self.is_left_alone(path):
+            return False
+        if self.scope.resource:
+            front = MarkdownDocument.parse(self.view.read(path)).front_matter
+            return is_markdown(path) and resources_of(front) == [self.scope.resource]
+        owner = self.session_of(path)
+        return owner is not None and owner == (session_id or self.scope.session_id)
+
+    def is_left_alone(self, path: str) -> bool:
+        """Whether a file is pinned and this actor is not the person who may change it."""
+        if is_person(self.scope.actor) or not is_markdown(path):
+            return False
+        return is_pinned(self.view.read(path))
+
     def stamp(self, seconds: float) -> str:
         """A file time as ISO 8601 in the workspace zone."""
         moment = datetime.fromtimestamp(seconds, self.clock.zone)
@@ -183,12 +209,29 @@ class Access:
         """In a run tied to one session, cards of other sessions are evidence, not workspace."""
         if not self.scope.is_card or path == self.scope.card or not self.view.exists(path):
             return
-        if self.session_of(path) != self.scope.session_id:
+        if not self.is_own_card(path):
+            scope = self.scope
+            owner = scope.resource or f"session {scope.session_id!r}"
             raise BadPath(
-                path,
-                f"this file does not belong to session {self.scope.session_id!r}",
-                "Change only that session's own card.",
+                path, f"this file does not belong to {owner}", "Change only its own card."
             )
+
+
+def resources_of(front: Mapping[str, Any]) -> list[str]:
+    """The resources front matter says a card was made from; none for the card of a session.
+
+    A name that no link can hold, such as one with brackets, stands there as plain text.
+    """
+    said = front.get("source_resource")
+    if front.get("session_id") not in (None, "") or said in (None, ""):
+        return []
+    entries = [str(entry).strip() for entry in (said if isinstance(said, list) else [said])]
+    return [path for entry in entries for path in _targets(entry)]
+
+
+def _targets(entry: str) -> list[str]:
+    links = [link.target_path for link in parse_wikilinks(entry) if not link.target_anchor]
+    return links or [entry.removeprefix("[[").removesuffix("]]")]
 
 
 def whole_number(value: object, what: str) -> int:

@@ -58,6 +58,12 @@ def one_line(text: object, longest: int = 300) -> str:
     return words if len(words) <= longest else f"{words[: longest - 1]}…"
 
 
+def named(items: Sequence[str], most: int = 10) -> str:
+    """At most `most` names in one line; the rest is counted."""
+    shown = ", ".join(one_line(item) for item in items[:most])
+    return f"{shown} and {len(items) - most} more" if len(items) > most else shown
+
+
 def bullets(lines: Iterable[str], most: int = 20) -> str:
     """A Markdown list of at most `most` items; the rest is counted."""
     items = list(lines)

@@ -13,6 +13,7 @@ from agentscope_reme.results import ChangeResult
 from agentscope_reme.schema import FileLink
 from agentscope_reme.tools.access import (
     CARD_KEYS,
+    RESOURCE_KEYS,
     Access,
     change_result,
     mapping,
@@ -152,7 +153,7 @@ def _card_fields(access: Access, path: str) -> dict[str, Any]:
     if not access.view.exists(path):
         raise BadPath(path, "a new card is made by `daily_write`", "Use `daily_write`.")
     front = MarkdownDocument.parse(access.view.read(path)).front_matter
-    return {key: front[key] for key in CARD_KEYS if key in front}
+    return {key: front[key] for key in (*CARD_KEYS, *RESOURCE_KEYS) if key in front}
 
 
 def _refuse_card_folder(access: Access, path: str) -> None:

@@ -17,6 +17,7 @@ from agentscope_reme.results import ChangeResult, FileEntry, ListResult
 from agentscope_reme.schema import content_hash
 from agentscope_reme.tools.access import (
     CARD_KEYS,
+    RESOURCE_KEYS,
     UNREADABLE,
     Access,
     change_result,
@@ -72,8 +73,11 @@ def daily_write(
     if session:
         source = access.scope.source_path or session_file(access.workspace, DIALOG_FOLDER, session)
         fields |= {"session_id": session, "source_conversation": f"[[{source}]]"}
+    elif access.scope.resource:
+        fields["source_resource"] = f"[[{access.scope.resource}]]"
     given = mapping(metadata, "metadata")
-    fields |= {key: value for key, value in given.items() if key not in _RESERVED}
+    reserved = {*_RESERVED, *RESOURCE_KEYS} if access.scope.is_card else _RESERVED
+    fields |= {key: value for key, value in given.items() if key not in reserved}
     data = compose("card.md", content, fields)
     path, change = _put(access, day, stem, session, data)
     said = f"{'Created' if change.created else 'Replaced'} {path} ({len(data)} bytes)."
@@ -109,6 +113,8 @@ def _whose(access: Access, date: str | None, session_id: str | None) -> tuple[st
     session = optional_text(session_id, "session_id") or scope.session_id or ""
     if scope.day not in (None, day):
         raise BadInput(date, "this run writes another day", f"Use date={scope.day!r}.")
+    if scope.resource:
+        return day, ""
     if scope.session_id not in (None, session):
         raise BadInput(session_id, "this run writes another session", f"Use {scope.session_id!r}.")
     return day, session
@@ -132,35 +138,42 @@ def _stem(name: str) -> str:
 def _put(access: Access, day: str, stem: str, session: str, data: bytes) -> tuple[str, ViewChange]:
     """Write the card where no other session's card stands; a lost race tries the next place."""
     _refuse_second_card(access, day, stem, session)
+    standing = _standing(access, day)
     for number in range(1, _MOST_SUFFIXES):
         name = stem if number == 1 else f"{stem}-{number}"
         path = access.workspace.normalise(f"daily/{day}/{name}.md")
-        expected = _free_or_own(access, path, session)
+        expected = _free_or_own(access, path, session, standing)
         if isinstance(expected, bool):
             continue
         try:
             access.new_place(path)
             return path, access.view.write(path, data, expected=expected)
         except Conflict:
-            continue
+            standing = _standing(access, day)
         except BadPath:  # another session took the place between the two looks
-            if _free_or_own(access, path, session) is not False:
+            standing = _standing(access, day)
+            if _free_or_own(access, path, session, standing) is not False:
                 raise
     raise BadInput(stem, f"{_MOST_SUFFIXES} cards have this name", "Choose another name.")
 
 
-def _free_or_own(access: Access, path: str, session: str) -> Expected | bool:
+def _standing(access: Access, day: str) -> dict[str, list[str]]:
+    """The files of a day, by their paths without regard to case."""
+    found: dict[str, list[str]] = {}
+    for path in access.view.paths(f"daily/{day}"):
+        found.setdefault(path.casefold(), []).append(path)
+    return found
+
+
+def _free_or_own(
+    access: Access, path: str, session: str, standing: Mapping[str, list[str]]
+) -> Expected | bool:
     """``None`` for a free place, the hash of this session's own card, ``False`` for others'."""
-    folded = path.casefold()
-    same = [
-        known
-        for known in access.view.paths(str(PurePosixPath(path).parent))
-        if known.casefold() == folded
-    ]
+    same = standing.get(path.casefold())
     if not same:
         return None
     try:
-        if path in same and session and access.session_of(path) == session:
+        if path in same and access.is_own_card(path, session):
             return content_hash(access.view.read(path))
     except NotFound:  # deleted between the two looks
         return None
@@ -178,14 +191,14 @@ def _refuse_second_card(access: Access, day: str, stem: str, session: str) -> No
         if _is_of(access, path, session) and not re.fullmatch(re.escape(stem) + r"(-\d+)?", taken):
             raise BadInput(
                 stem,
-                f"this session already has the card {path}",
+                f"this run already has the card {path}",
                 f"Use name={taken!r} to replace it.",
             )
 
 
 def _is_of(access: Access, path: str, session: str) -> bool:
     try:
-        return access.session_of(path) == session
+        return access.is_own_card(path, session)
     except (NotFound, StorageFailed):  # gone, or nobody can tell whose it is
         return False
 

@@ -50,6 +50,8 @@ def refresh_day_page(access: Access, day: str) -> ChangeResult:
         # page first, cards second: whoever adds a card later refreshes the page after us
         before = access.view.read(path) if access.view.exists(path) else None
         cards = card_paths(access, day)
+        if before is not None and access.is_left_alone(path):
+            break
         if before is None and not cards:
             return ChangeResult(path=path, answer=f"No cards on {day}; no page was made.")
         wanted = _page(before, day, _block(access, cards))
@@ -65,6 +67,9 @@ def refresh_day_page(access: Access, day: str) -> ChangeResult:
         said = f"{path} lists {_cards(len(cards))}."
         return change_result(path, change, said, replaced=1)
     assert before is not None  # noqa: S101 - a missing page with cards is always written
+    if access.is_left_alone(path):
+        said = f"{path} is pinned and stays as it is."
+        return ChangeResult(path=path, answer=said, content_hash=content_hash(before))
     return ChangeResult(
         path=path,
         answer=f"{path} already lists {_cards(len(cards))}.",

@@ -19,6 +19,7 @@ from agentscope_reme.settings import Settings
 from agentscope_reme.store.base import BaseFileStore
 from agentscope_reme.tools import changing, daily, front_matter_tools, images, listing, reading
 from agentscope_reme.tools.access import Access
+from agentscope_reme.tools.pinned import respecting
 from agentscope_reme.tools.scope import Scope
 from agentscope_reme.workspace import Workspace
 
@@ -50,6 +51,7 @@ class FileOperations:
         clock: Clock,
         workspace: Workspace,
     ) -> None:
+        view = respecting(view, scope.actor)
         self._access = Access(view, store, scope, settings, clock, workspace)
 
     @property

@@ -14,6 +14,7 @@ from agentscope_reme.results import FrontMatterResult
 from agentscope_reme.schema import content_hash
 from agentscope_reme.tools.access import (
     CARD_KEYS,
+    RESOURCE_KEYS,
     Access,
     change_result,
     mapping,
@@ -135,7 +136,7 @@ def _markdown(given: str, path: str) -> str:
 
 
 def _refuse_card_keys(access: Access, keys: Mapping[str, Any]) -> None:
-    tied = [key for key in CARD_KEYS if key in keys]
+    tied = [key for key in (*CARD_KEYS, *RESOURCE_KEYS) if key in keys]
     if access.scope.is_card and tied:
         raise BadInput(
             tied, "these keys tie the card to its conversation", "Leave them as they are."

@@ -50,8 +50,9 @@ class RedactingView:
         """Create or replace a file without new secrets.
 
         Raises:
-            BadInput: there is a new secret and the mode is ``block``.
+            BadInput: the path holds a secret, or there is a new one and the mode is ``block``.
         """
+        self._refuse_secret_path(path)
         return self._view.write(path, self._clean(path, data), expected=expected)
 
     def delete(self, path: str) -> ViewChange:
@@ -61,8 +62,26 @@ class RedactingView:
     def move(
         self, src: str, dst: str, *, overwrite: bool = False, retarget: bool = True
     ) -> ViewChange:
-        """Rename a file or a folder."""
+        """Rename a file or a folder.
+
+        Raises:
+            BadInput: the new path holds a secret.
+        """
+        self._refuse_secret_path(dst)
         return self._view.move(src, dst, overwrite=overwrite, retarget=retarget)
+
+    def _refuse_secret_path(self, path: str) -> None:
+        """A mark in a path would make another path, so a secret in one is refused in any mode."""
+        if self._mode == "allow":
+            return
+        found = self._redactor.redact(path).found
+        if found and not self._view.exists(path):
+            named = ", ".join(found)
+            raise BadInput(
+                self._redactor.redact(path).text,
+                f"the path holds a secret ({named})",
+                "Choose a name without it.",
+            )
 
     def _clean(self, path: str, data: bytes) -> bytes:
         if self._mode == "allow":

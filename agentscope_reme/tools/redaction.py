@@ -33,6 +33,9 @@ PATTERNS: Final[Mapping[str, str]] = {
 }
 """Patterns by name, the specific ones first. They follow the published shapes of each key."""
 
+MARK: Final = "(redacted "
+"""How what stands in place of a secret begins; the name of the pattern follows."""
+
 _CARD: Final = re.compile(r"(?<![\d.-])(?:\d[ -]?){12,18}\d(?![\d.-])")
 _CARD_NAME: Final = "payment card number"
 
@@ -82,7 +85,7 @@ class Redactor:
                 if match[0] in known or (name == _CARD_NAME and not _is_card(match[0])):
                     return match[0]
                 found[name] += 1
-                return f"(redacted {name})"
+                return f"{MARK}{name})"
 
             text = pattern.sub(replace, text)
         with self._lock:

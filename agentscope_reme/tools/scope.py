@@ -24,8 +24,9 @@ class Scope:
         writable: areas that may be changed.
         readable: areas that may be read.
         session_id: when set, daily cards of other sessions may not be changed.
+        resource: when set, only the daily card made from this resource may be changed.
         day: when set, the only day whose cards may be written, ``YYYY-MM-DD``.
-        card: when set, the session's existing card; a new one is not made.
+        card: when set, the owner's existing card; a new one is not made.
         source_path: the session's log, for ``source_conversation``; empty for its usual place.
     """
 
@@ -36,6 +37,7 @@ class Scope:
     day: str | None = None
     card: str | None = None
     source_path: str = ""
+    resource: str = ""
 
     @classmethod
     def owner(cls, actor: str) -> Scope:
@@ -44,8 +46,8 @@ class Scope:
 
     @property
     def is_card(self) -> bool:
-        """Whether this run is tied to the card of one session."""
-        return self.session_id is not None
+        """Whether this run is tied to one card: that of a session or of a resource."""
+        return self.session_id is not None or bool(self.resource)
 
     def check_write(self, path: str) -> None:
         """Refuse a path this actor may not change.
@@ -93,6 +95,19 @@ def card_scope(
         card=card,
         source_path=source_path,
     )
+
+
+def resource_scope(*, actor: str, day: str, resource: str, card: str | None = None) -> Scope:
+    """The rights of a run that writes the card of one resource.
+
+    Args:
+        actor: who acts, as the journal shows it.
+        day: the day of a new card, ``YYYY-MM-DD``.
+        resource: whose card it is; other cards in the folder stay as they are.
+        card: the path of the existing card: then nothing else may be changed.
+    """
+    area = f"daily/{day}/" if card is None else card
+    return Scope(actor=actor, writable=(area,), day=day, card=card, resource=resource)
 
 
 def _covered(path: str, areas: tuple[str, ...]) -> bool:

@@ -20,7 +20,8 @@ def taken_away(entries: Iterable[JournalEntry], paths: Iterable[str]) -> set[str
             break
         if entry.state != "done":
             continue
-        named = {change.path: change.after for change in entry.changes}
+        told = (c for c in entry.changes if not entry.scrubbed or c.before or c.after)
+        named = {change.path: change.after for change in told}
         known = open_cases & named.keys()
         open_cases -= known
         along = _went_along(entry, open_cases)

@@ -6,12 +6,12 @@ import contextlib
 
 from agentscope_reme.errors import NotFound
 from agentscope_reme.files.journal import Journal
-from agentscope_reme.results import ChangeRecord
+from agentscope_reme.results import ChangeRecord, Failure
 from agentscope_reme.schema import FileLink
 from agentscope_reme.store.base import BaseFileStore
 from agentscope_reme.vault.committing import Committer
 from agentscope_reme.vault.showing import concerns, diff_of, record_of
-from agentscope_reme.vault.tree import Tree
+from agentscope_reme.vault.tree import SeenFile, Tree
 
 
 class WorkspaceReader:
@@ -57,6 +57,22 @@ class WorkspaceReader:
         """
         folder = self._tree.name(prefix) if prefix.strip("/") else ""
         return [file.path for file in self._tree.walk(folder)[0]]
+
+    def survey(self, prefix: str) -> tuple[list[SeenFile], list[Failure]]:
+        """Visible files below a folder with time and size, sorted, and what cannot be listed.
+
+        Raises:
+            BadPath: the folder is unsafe.
+        """
+        return self._tree.walk(self._tree.name(prefix))
+
+    def seen(self, path: str) -> SeenFile | None:
+        """The time and size of a file; ``None`` when none stands there, or over a symlink.
+
+        Raises:
+            BadPath: the path is unsafe.
+        """
+        return self._tree.seen(self._tree.name(path))
 
     def inlinks(self, path: str) -> list[FileLink]:
         """Links that point at `path`, from other files."""

@@ -21,7 +21,7 @@ def record_of(entry: JournalEntry) -> ChangeRecord:
         actor=entry.actor,
         operation=entry.operation,
         paths=entry.paths,
-        state=entry.state,
+        state="forgotten" if entry.scrubbed else entry.state,
     )
 
 
@@ -36,6 +36,8 @@ def concerns(entry: JournalEntry, path: str | None) -> bool:
 
 def diff_of(entry: JournalEntry, image: Image) -> str:
     """A change as a unified diff; says in words what no diff can show."""
+    if entry.scrubbed:
+        return "(what this change concerned was forgotten)\n"
     stood = {change.path: change.before for change in entry.changes}
     origins = {change.origin for change in entry.changes}
     pieces = []

@@ -19,8 +19,15 @@ def plan_undo(tree: Tree, entry: JournalEntry, image: Image, *, actor: str) -> P
 
     Raises:
         Conflict: a path was changed since, by anybody.
-        NotFound: the change was never made, or its pre-images have expired.
+        NotFound: the change was never made, its pre-images have expired, or what it concerned
+            was forgotten.
     """
+    if entry.scrubbed:
+        raise NotFound(
+            entry.change_id,
+            "what this change concerned was forgotten",
+            "What was forgotten cannot be brought back.",
+        )
     if entry.state != "done":
         raise NotFound(entry.change_id, "this change was never made", "There is nothing to undo.")
     for change in entry.changes:

@@ -23,13 +23,16 @@ from agentscope_reme.settings import Settings
 from agentscope_reme.store.base import BaseFileStore, IndexedFile
 from agentscope_reme.vault.committing import Committer, Settled
 from agentscope_reme.vault.deletions import taken_away
+from agentscope_reme.vault.forgetting import Eraser, Erasure, Receipt
 from agentscope_reme.vault.index_care import IndexCare, ShadowKeeper
 from agentscope_reme.vault.index_keeper import Indexer, IndexKeeper
 from agentscope_reme.vault.log_follower import GrowingIndexer, LogFollower
 from agentscope_reme.vault.outcomes import Commit, Recovery, recovery_of
+from agentscope_reme.vault.pin_gate import refuse_pinned_changes
 from agentscope_reme.vault.planning import Plan, plan_changes, plan_delete, plan_move
 from agentscope_reme.vault.reading import WorkspaceReader
 from agentscope_reme.vault.scanning import NoLock, Scanner
+from agentscope_reme.vault.scrubbing import Scrub
 from agentscope_reme.vault.tree import Tree
 from agentscope_reme.vault.undoing import plan_undo
 from agentscope_reme.workspace import Workspace
@@ -87,6 +90,7 @@ class Vault(WorkspaceReader):
         self.index: Final = IndexCare(
             self.scan, self._scanner, store, locks, shadow_tools, self._refuse_closed
         )
+        self._eraser = Eraser(tree, disk, journal, follow=self._keeper.follow, erase=store.erase)
         self._logs = LogFollower(tree, self._keeper, locks, log_indexer)
         self._is_open = False
 
@@ -100,7 +104,9 @@ class Vault(WorkspaceReader):
         """What a person should know about the index, in words."""
         damaged = self._journal.unreadable
         told = [f"{damaged} line(s) of the journal cannot be read and are passed over."]
+        left = self._eraser.left_alone
         return [
+            *(f"{path} was changed while a part of it was forgotten: look at it." for path in left),
             *sorted(self._scanner.notices.values()),
             *self.index.notices,
             *(told if damaged else []),
@@ -113,12 +119,20 @@ class Vault(WorkspaceReader):
             StorageFailed: the workspace cannot be locked.
         """
         self.workspace.create()
+        notices: list[str] = []
+        settled: Settled | None = None
+        temporaries = 0
+        try:
+            forgotten = self._carry_forgetting_on()
+            notices += [f"Forgetting {forgotten} was interrupted and is finished."] * bool(
+                forgotten
+            )
+        except StorageFailed as error:
+            notices.append(f"An unfinished forgetting could not be finished yet: {error}")
         with self._locks.commit():
-            notices: list[str] = []
-            settled: Settled | None = None
-            temporaries = 0
             try:
                 self._journal.open()
+                self._eraser.tidy()
                 settled = self._committer.settle_last(force=True)
                 temporaries = self._tree.sweep_temporaries()
                 self._follow_settled(settled)
@@ -209,6 +223,37 @@ class Vault(WorkspaceReader):
 
         return self._change(plan)
 
+    def forget(self, erasure: Erasure, *, actor: str) -> Receipt:
+        """Remove files and parts of files for good, with every copy the library kept of them.
+
+        Raises:
+            Conflict: a file is not the expected one any more; nothing is changed.
+            StorageFailed: the disk refused. If it was decided already, the next change or the
+                next start carries it on.
+        """
+        self._refuse_closed()
+        self._carry_forgetting_on()
+        with self._locks.sessions(erasure.sessions), self._exclusive():
+            return self._eraser.carry_out(erasure, actor=actor)
+
+    def preview_forgetting(self, erasure: Erasure) -> Scrub:
+        """What of journal and trash would go; nothing is changed.
+
+        Raises:
+            StorageFailed: something cannot be read.
+        """
+        with self._exclusive():
+            return self._eraser.preview(erasure)
+
+    def settle(self) -> None:
+        """Finish or dismiss what a process that died was doing, so that `history` tells the truth.
+
+        Raises:
+            StorageFailed: the disk refused.
+        """
+        with self._exclusive():
+            return
+
     def expire(self) -> int:
         """Remove journal months, pre-images and trash older than ``journal_retention_days``.
 
@@ -270,9 +315,18 @@ class Vault(WorkspaceReader):
     def _exclusive(self) -> Iterator[None]:
         """The commit lock, with nothing unfinished left by others."""
         self._refuse_closed()
+        self._carry_forgetting_on()
         with self._locks.commit():
             self._follow_settled(self._committer.settle_last())
             yield
+
+    def _carry_forgetting_on(self) -> str | None:
+        """Finish a forgetting that was interrupted; taken before the commit lock is."""
+        sessions = self._eraser.unfinished_sessions()
+        if sessions is None:
+            return None
+        with self._locks.sessions(sessions), self._locks.commit():
+            return self._eraser.go_on()
 
     def _change(
         self,
@@ -291,6 +345,7 @@ class Vault(WorkspaceReader):
             raise AssertionError("the last attempt returns or raises")
 
     def _carry_out(self, plan: Plan, prepared: dict[str, IndexedFile]) -> Commit:
+        refuse_pinned_changes(self._tree, plan)
         made = None if plan.is_empty else self._committer.carry_out(plan)
         along = made.came_along if made else ()
         changed = {change.path: change.after for change in plan.changes}

@@ -1,0 +1,311 @@
+"""Forget: shows what would go, then removes it for good, from every layer at once."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+from pydantic import BaseModel, ConfigDict
+
+from agentscope_reme.errors import BadInput, Conflict
+from agentscope_reme.files.change_set import ChangeSet
+from agentscope_reme.files.summary_records import CLAIM
+from agentscope_reme.results import ForgetResult, ForgottenPart
+from agentscope_reme.steps.base import Ref
+from agentscope_reme.steps.forget_closure import Closure
+from agentscope_reme.steps.forget_erasure import ErasureBuilder, Outcome
+from agentscope_reme.steps.forget_parts import kept_of, parts_of
+from agentscope_reme.steps.forget_query import Matcher, Mode, seed_query
+from agentscope_reme.steps.forget_summaries import add_summaries
+from agentscope_reme.steps.forget_workings import Seeds, Workings, load
+from agentscope_reme.steps.search import SearchStep
+from agentscope_reme.steps.session import SessionStep
+from agentscope_reme.tools.answer_limit import capped
+from agentscope_reme.tools.file_operations import FileOperations
+from agentscope_reme.tools.scope import OWNER, Scope
+from agentscope_reme.vault.forgetting import Erasure
+from agentscope_reme.vault.live_view import LiveView
+from agentscope_reme.workspace import layer_of
+
+_SHOWN_BEFORE: Final = "forgetting shown"
+_SIMILAR: Final = 10
+_BUSY_LOOK_SECONDS: Final = 0.05
+_ATTEMPTS: Final = 3
+_DREAM: Final = "dream"
+
+
+class ForgetArguments(BaseModel):
+    """What the step reads from its run; see `ReMe.forget`.
+
+    ``paths`` are whole files, as a rule of retention names them; with ``alone`` nothing that was
+    made from them, or that they were made from, goes with them. ``actor`` is who forgets.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    path: str | None = None
+    start_line: int | None = None
+    end_line: int | None = None
+    query: str | None = None
+    dry_run: bool = True
+    plan_id: str | None = None
+    paths: tuple[str, ...] = ()
+    alone: bool = False
+    actor: str = OWNER.actor
+
+    @property
+    def key(self) -> str:
+        """Names the request, without regard to whether it is a dry run."""
+        asked = (self.path, self.start_line, self.end_line, self.query, self.paths)
+        return repr(asked)
+
+
+@dataclass(frozen=True, slots=True)
+class _Worked:
+    """A request, worked out."""
+
+    workings: Workings
+    outcome: Outcome
+    mode: Mode | None
+    plan_id: str
+    parts: list[ForgottenPart]
+
+
+class ForgetStep(SessionStep[ForgetResult]):
+    """Works out everything a request takes along, shows it, and removes exactly that.
+
+    The same files give the same plan. What was shown before is compared with what would go now:
+    when that differs nothing is forgotten. While a session is being distilled or a dream is under
+    way nothing is forgotten either, for a model may just hold what is to go.
+    """
+
+    store = Ref(lambda parts: parts.store)
+    settings = Ref(lambda parts: parts.settings)
+    disk = Ref(lambda parts: parts.disk)
+    search = SearchStep()
+
+    async def execute(self) -> ForgetResult:
+        """Show or forget what the run names.
+
+        Raises:
+            BadInput: the request names nothing, or too much.
+            NotFound: nothing stands at the path.
+            Conflict: what would go is not what was shown, or a model is at work on it.
+            StorageFailed: the disk refused.
+        """
+        arguments = self.context.parse(ForgetArguments)
+        _refuse_unclear(arguments)
+        if arguments.dry_run:
+            result = await asyncio.to_thread(self._show, arguments)
+            if arguments.query:
+                result.similar = await self._similar(arguments.query, result.parts)
+        else:
+            result = await self._forget(arguments)
+        result.answer = capped(
+            _told(result), self.settings.tool_answer_bytes, "The fields of the result list all."
+        )
+        return result
+
+    def _show(self, arguments: ForgetArguments) -> ForgetResult:
+        worked = self._work_out(arguments)
+        self._shown[arguments.key] = worked.plan_id
+        scrub = self.vault.preview_forgetting(worked.outcome.erasure) if worked.parts else None
+        return ForgetResult(
+            plan_id=worked.plan_id,
+            parts=worked.parts,
+            kept=kept_of(worked.workings, worked.outcome),
+            earlier=_counted(scrub.entries, scrub.images, scrub.trashed) if scrub else {},
+        )
+
+    async def _forget(self, arguments: ForgetArguments) -> ForgetResult:
+        looks = int(self.settings.lock_patience_seconds / _BUSY_LOOK_SECONDS)
+        for _ in range(looks):
+            try:
+                return await asyncio.to_thread(self._forget_now, arguments)
+            except _Busy:
+                await asyncio.sleep(_BUSY_LOOK_SECONDS)
+        try:
+            return await asyncio.to_thread(self._forget_now, arguments)
+        except _Busy as busy:
+            raise busy.conflict() from None
+
+    def _forget_now(self, arguments: ForgetArguments) -> ForgetResult:
+        for attempt in range(1, _ATTEMPTS + 1):
+            worked = self._work_out(arguments)
+            self._refuse_surprise(arguments, worked)
+            if not worked.parts:
+                return ForgetResult(dry_run=False, plan_id=worked.plan_id)
+            with self._nobody_at(worked.outcome.erasure):
+                again = self._work_out(arguments)
+                if again.plan_id != worked.plan_id:
+                    continue
+                try:
+                    receipt = self.vault.forget(again.outcome.erasure, actor=arguments.actor)
+                except Conflict:
+                    if attempt == _ATTEMPTS:
+                        raise
+                    continue
+            self._shown.pop(arguments.key, None)
+            return ForgetResult(
+                dry_run=False,
+                plan_id=again.plan_id,
+                parts=again.parts,
+                kept=kept_of(again.workings, again.outcome),
+                change_id=receipt.change_id,
+                earlier=_counted(receipt.entries, receipt.images, receipt.trashed),
+                indexed=receipt.indexed,
+            )
+        raise Conflict(arguments.key, "the files keep changing", "Try again in a moment.")
+
+    def _work_out(self, arguments: ForgetArguments) -> _Worked:
+        self.store.refresh()
+        workings = load(self.vault)
+        add_summaries(workings.talks, self.workspace, self.disk)
+        mode: Mode | None = None
+        matcher = Matcher()
+        if arguments.query is not None:
+            mode, matcher = seed_query(workings, arguments.query)
+        seeds = Seeds(workings)
+        for path in arguments.paths:
+            seeds.unpinned(path, arguments.paths)
+        if arguments.path is not None:
+            path = self.workspace.normalise(arguments.path)
+            seeds.path(path, arguments.start_line, arguments.end_line)
+        Closure(workings).follow(
+            upwards=arguments.query is None and not arguments.alone, downwards=not arguments.alone
+        )
+        staged = ChangeSet(LiveView(self.vault, actor=arguments.actor))
+        operations = self._operations(staged, arguments.actor)
+        outcome = ErasureBuilder(workings, matcher, staged, operations).build()
+        parts = parts_of(workings, outcome)
+        return _Worked(workings, outcome, mode, _plan_id(parts), parts)
+
+    def _operations(self, staged: ChangeSet, actor: str) -> FileOperations:
+        return FileOperations(
+            staged,
+            self.store,
+            scope=Scope.owner(actor),
+            settings=self.settings,
+            clock=self.clock,
+            workspace=self.workspace,
+        )
+
+    @property
+    def _shown(self) -> dict[str, str]:
+        found: dict[str, str] = self.context.application.metadata.setdefault(_SHOWN_BEFORE, {})
+        return found
+
+    def _refuse_surprise(self, arguments: ForgetArguments, worked: _Worked) -> None:
+        expected = arguments.plan_id or self._shown.get(arguments.key)
+        if expected is not None and expected != worked.plan_id:
+            raise Conflict(
+                arguments.path or arguments.query,
+                "what would be forgotten is not what was shown before",
+                "Look again with `dry_run=True`, then forget.",
+            )
+        if worked.mode == "words" and expected is None:
+            raise Conflict(
+                arguments.query,
+                "no text holds this phrase as it stands, only its words",
+                "Look first with `dry_run=True`; what it shows can be forgotten then.",
+            )
+
+    @contextmanager
+    def _nobody_at(self, erasure: Erasure) -> Iterator[None]:
+        """Claim what a model may be at work on, so that it cannot write it again."""
+        resources = [path for path in sorted(erasure.removes) if layer_of(path) == "resource"]
+        names = [_DREAM, CLAIM, *(f"session {one}" for one in erasure.sessions)]
+        names += [f"resource {path}" for path in resources]
+        with ExitStack() as held:
+            for name in dict.fromkeys(names):
+                if not held.enter_context(self.locks.claim(name)):
+                    raise _Busy(name)
+            yield
+
+    async def _similar(self, query: str, parts: Sequence[ForgottenPart]) -> list[ForgottenPart]:
+        """What a search finds beside the exact matches."""
+        found = await self.search(self.context.application, query=query, limit=_SIMILAR)
+        return [
+            ForgottenPart(
+                layer="similar",
+                path=hit.path,
+                start_line=hit.start_line,
+                end_line=hit.end_line,
+                text=" ".join(hit.text.split())[:120],
+                reason="found by search, not by its exact words: it stays",
+            )
+            for hit in found.hits
+            if not any(_overlaps(part, hit.path, hit.start_line, hit.end_line) for part in parts)
+        ]
+
+
+class _Busy(Exception):
+    """A model is at work on something that is to go."""
+
+    def conflict(self) -> Conflict:
+        """What the caller is told when it does not end."""
+        return Conflict(
+            str(self.args[0]),
+            "a model is at work on this just now and would write it again",
+            "Try again when it is done.",
+        )
+
+
+def _refuse_unclear(arguments: ForgetArguments) -> None:
+    named = [arguments.path is not None, arguments.query is not None, bool(arguments.paths)]
+    if sum(named) != 1:
+        raise BadInput(
+            {"path": arguments.path, "query": arguments.query},
+            "exactly one of `path` and `query` says what to forget",
+            "Pass a path, a path with lines, or a query.",
+        )
+    lines = (arguments.start_line, arguments.end_line)
+    if arguments.path is None and lines != (None, None):
+        raise BadInput(lines, "lines belong to a `path`", "Pass `path` as well.")
+    if arguments.query is not None and not arguments.query.strip():
+        raise BadInput(arguments.query, "the query is empty", "Pass the words to forget.")
+
+
+def _plan_id(parts: Sequence[ForgottenPart]) -> str:
+    told = "\0".join(part.model_dump_json() for part in parts)
+    return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _counted(changes: int, versions: int, trashed: int) -> dict[str, int]:
+    return {"changes": changes, "versions": versions, "trash": trashed}
+
+
+def _overlaps(part: ForgottenPart, path: str, start: int, end: int) -> bool:
+    if part.path != path:
+        return False
+    return part.start_line == 0 or (part.start_line <= end and start <= part.end_line)
+
+
+def _told(result: ForgetResult) -> str:
+    if not result.parts:
+        rows = ["Nothing to forget."]
+    else:
+        verb = "Would forget" if result.dry_run else "Forgot"
+        rows = [f"{verb} {len(result.parts)} part(s) (plan {result.plan_id}):"]
+        rows += [_row(part) for part in result.parts]
+        earlier = ", ".join(f"{n} {what}" for what, n in result.earlier.items() if n)
+        if earlier:
+            rows.append(f"Also from journal and trash: {earlier}.")
+    rows += [f"Stays: {_row(part)[2:]}" for part in result.kept]
+    rows += [f"Similar: {_row(part)[2:]}" for part in result.similar]
+    if not result.dry_run and not result.indexed:
+        rows.append("The index follows with the next change.")
+    if result.dry_run and result.parts:
+        rows.append("Nothing was changed. `dry_run=False` forgets this; it cannot be undone.")
+    return "\n".join(rows)
+
+
+def _row(part: ForgottenPart) -> str:
+    lines = f":{part.start_line}-{part.end_line}" if part.start_line else ""
+    text = f" {part.text!r}" if part.text else ""
+    why = f" ({part.reason})" if part.reason else ""
+    return f"- {part.layer} {part.path}{lines}{text}{why}"
