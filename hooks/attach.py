@@ -16,6 +16,7 @@ from agentscope_reme.workspace import encode_name
 if TYPE_CHECKING:
     from agentscope.agent import ReActAgent
 
+_OWNER: Final = "agentscope_reme"
 _MODES: Final = ("auto", "agent", "both", "off")
 
 
@@ -58,7 +59,7 @@ def attach_v1(
     """Give an agent memory through instance hooks; its `state_dict` stays as it is.
 
     Attaching the same memory and session again replaces the hooks, so everything is recorded
-    once.
+    once. Another session of the same memory is refused: one conversation cannot be two.
 
     Args:
         reme: the memory service; started on first use.
@@ -70,7 +71,8 @@ def attach_v1(
         compact: keep the window below ``memory_compact_threshold``.
 
     Raises:
-        BadInput: the agent has no such hooks, or an argument is not known.
+        BadInput: the agent has no such hooks, an argument is not known, or the agent is attached
+            to this memory under another session.
     """
     encode_name(session_id)
     if not hasattr(agent, "_instance_pre_reasoning_hooks"):
@@ -80,11 +82,12 @@ def attach_v1(
     mode = {True: "auto", False: "off"}[recall] if isinstance(recall, bool) else recall
     if mode not in _MODES:
         raise BadInput(recall, "no such kind of recall", f"Use one of {', '.join(_MODES)}.")
+    _refuse_other_session(reme, agent, session_id)
     attachment = Attachment(agent)
     suffix = f"{id(reme)}:{session_id}"
 
     def put(moment: str, what: str, hook: Callable[..., Any]) -> None:
-        name = f"agentscope_reme.{what}:{suffix}"
+        name = f"{_OWNER}.{what}:{suffix}"
         agent.register_instance_hook(moment, name, hook)
         attachment.hooks.append((moment, name, hook))
 
@@ -101,3 +104,19 @@ def attach_v1(
         put("pre_reasoning", "recall", RecallHook(reme))
     put("pre_reasoning", "tool_images", ToolImageHook(reme))
     return attachment
+
+
+def _refuse_other_session(reme: MemoryService, agent: ReActAgent, session_id: str) -> None:
+    names = [
+        name
+        for moment in ("pre_reply", "post_reply", "pre_reasoning")
+        for name in getattr(agent, f"_instance_{moment}_hooks")
+    ]
+    for name in names:
+        what, _, session = name.partition(f":{id(reme)}:")
+        if what.startswith(f"{_OWNER}.") and session not in ("", session_id):
+            raise BadInput(
+                session_id,
+                f"this agent is attached to this memory as the session {session!r}",
+                "Call `detach()` of that handle first, or use the same session.",
+            )

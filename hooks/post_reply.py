@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from agentscope_reme.agentscope_v1.guard import reporting
+from agentscope_reme.agentscope_v1.local_images import with_local_images
 from agentscope_reme.agentscope_v1.marks import HINT, conversation
 from agentscope_reme.agentscope_v1.memory import ReMeMemory
 from agentscope_reme.hooks.hook import Hook
@@ -52,13 +53,12 @@ class AutoMemoryHook(Hook):
         """
         memory = agent.memory
         window = await memory.get_memory(exclude_mark=HINT, prepend_summary=False)
-        said = conversation(window)
         saved = self._saved.get(agent, frozenset())
-        fresh = [message for message in said if message.id not in saved]
+        fresh = conversation(msg for msg in window if msg.id not in saved)
         if not fresh:
             return 0
         own = memory.session_id if isinstance(memory, ReMeMemory) else agent.id
         await started(self._reme)
-        await self._reme.record(self._session_id or own, fresh)
-        self._saved[agent] = frozenset(message.id for message in said if message.id)
+        await self._reme.record(self._session_id or own, await with_local_images(fresh))
+        self._saved[agent] = frozenset(msg.id for msg in window)
         return len(fresh)

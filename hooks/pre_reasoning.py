@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import asyncio
 from typing import TYPE_CHECKING, Any, Final
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
+from agentscope_reme.agentscope_v1.compaction_status import CompactionStatus, too_large
+from agentscope_reme.agentscope_v1.counting import WindowMeter
 from agentscope_reme.agentscope_v1.guard import reporting
-from agentscope_reme.agentscope_v1.marks import COMPRESSED, HINT, is_conversation, recall_message
+from agentscope_reme.agentscope_v1.marks import HINT, is_conversation, recall_message
 from agentscope_reme.agentscope_v1.memory import ReMeMemory
+from agentscope_reme.agentscope_v1.messages import to_neutral
 from agentscope_reme.agentscope_v1.models import sees_images
 from agentscope_reme.agentscope_v1.tools import show_pending_images
-from agentscope_reme.agentscope_v1.window import (
-    Compaction,
-    prepare_compaction,
-    window_tokens,
-)
+from agentscope_reme.agentscope_v1.usage import calibration_of, expect, tools_of
+from agentscope_reme.agentscope_v1.window import Limits, Outcome, WindowKeeper
+from agentscope_reme.agentscope_v1.window_view import WindowView
 from agentscope_reme.errors import BadInput
 from agentscope_reme.hooks.hook import Hook
 from agentscope_reme.messages import TextBlock
@@ -71,7 +72,7 @@ class RecallHook(Hook):
         if known is not None and known[0] == turn.id:
             return known[1]
         self._known[agent] = (turn.id, "")  # also when it fails: a turn asks only once
-        query = (turn.get_text_content() or "").strip()[:LONGEST_QUERY]
+        query = to_neutral(turn).text.strip()[:LONGEST_QUERY]
         if not query:
             return ""
         async with asyncio.timeout(self._reme.settings.recall_deadline_ms / 1000):
@@ -103,105 +104,147 @@ class ToolImageHook(Hook):
 class MemoryCompactionHook(Hook):
     """Keeps an agent's window below a threshold.
 
-    Above it, all but the newest messages are archived and replaced by a summary. With a
-    `ReMeMemory`, or with AgentScope's own compression switched on, the old messages stay in memory,
-    marked and hidden; any other memory shows marked messages, so there they are deleted after
-    they were archived. A failure leaves the window as it was.
+    Above it, oversized tool results are moved to files; when that is not enough, all but the newest
+    messages are archived and replaced by a summary. What the user is waiting for is never
+    compacted. With a memory of this library, or with AgentScope's own compression switched on, the
+    old messages stay in memory, marked and hidden; any other memory shows marked messages, so there
+    they are deleted after they were archived. A failure leaves the window as it was, and the user
+    is told; a model that fails three times in a row is replaced by quotations.
+
+    Prompts are estimated with system prompt, tools and summary, and the estimate follows what the
+    model's provider reports.
 
     Args:
-        memory_manager: what archives and summarises.
-        memory_compact_threshold: in estimated tokens; by default ``max_input_length`` of a
-            `ReMeMemory`, or that of the settings.
-        keep_recent: how many messages stay at most; whole tool calls and the last request aside.
-        session_id: whose archive is written; by default that of a `ReMeMemory`, or the agent's id.
-        record: also add what leaves the window to the session's log.
+        memory_manager: what archives and summarises: a `ReMe`, or a `ReMeCopaw`.
+        memory_compact_threshold: in tokens; by default ``max_input_length`` of a `ReMeMemory`, or
+            the threshold of the settings.
+        keep_recent: how many messages stay at most; whole tool calls and the turn that is being
+            worked on aside; ``None`` for no such limit.
+        session_id: whose archive is written; by default that of the memory, or the agent's id.
+        record: also add what leaves the window to the session's log; a `ReMeMemory` always does.
+        reserve: how many tokens of messages stay at most; half the threshold without it, or when
+            it is not below the threshold.
+        enabled: ``False`` never summarises; tool results are still moved.
+        announce: tell the user, by ``agent.print``, when a compaction begins and how it ended.
 
     Raises:
-        BadInput: the threshold is not positive, or `keep_recent` is negative.
+        BadInput: the threshold is not positive, or another number is negative.
     """
 
     def __init__(
         self,
         memory_manager: MemoryService,
         memory_compact_threshold: int | None = None,
-        keep_recent: int = 3,
+        keep_recent: int | None = 3,
         *,
         session_id: str | None = None,
         record: bool = False,
+        reserve: int | None = None,
+        enabled: bool = True,
+        announce: bool = True,
     ) -> None:
         super().__init__()
         if memory_compact_threshold is not None and memory_compact_threshold < 1:
             raise BadInput(
                 memory_compact_threshold, "the threshold must be positive", "Give it in tokens."
             )
-        if keep_recent < 0:
-            raise BadInput(keep_recent, "`keep_recent` is negative", "Use 0 to keep the least.")
+        for name, number in (("keep_recent", keep_recent), ("reserve", reserve)):
+            if number is not None and number < 0:
+                raise BadInput(number, f"`{name}` is negative", "Use 0 to keep the least.")
         self._reme = memory_manager
         self._threshold = memory_compact_threshold
         self._keep_recent = keep_recent
+        self._reserve = reserve
         self._session_id = session_id
-        self._record = record
+        self._enabled = enabled
+        self._announce = announce
+        self._keeper = WindowKeeper(memory_manager, record=record)
+        self._meters: WeakKeyDictionary[MemoryBase, WindowMeter] = WeakKeyDictionary()
+        self._told_too_large: WeakSet[MemoryBase] = WeakSet()
 
     async def __call__(self, agent: ReActAgent, kwargs: dict[str, Any]) -> None:
         """Run as a ``pre_reasoning`` hook."""
         with reporting(self._reme, "hook.compaction"):
-            memory: MemoryBase = agent.memory
-            limit = self._limit(memory)
-            messages = await _visible(agent)
-            summary = str(getattr(memory, "_compressed_summary", ""))
-            if await _size(memory, messages, summary) <= limit:
-                return
-            if isinstance(memory, ReMeMemory):
-                await memory.compact(keep_recent=self._keep_recent, budget=limit // 2)
-                return
-            done = await prepare_compaction(
-                self._reme,
-                self._session_id or agent.id,
-                messages,
-                previous_summary=summary,
-                keep_recent=self._keep_recent,
-                budget=limit // 2,
-                record=self._record,
+            await self._check(agent)
+
+    async def _check(self, agent: ReActAgent) -> None:
+        view = WindowView(agent.memory, hides_compressed=_hides_compressed(agent))
+        meter = self._meter(view)
+        await view.look()
+        estimated = await self._estimate(agent, view, meter)
+        model = getattr(agent, "model", None)
+        calibration = calibration_of(model)
+        limit = self._limit(view.memory)
+        if calibration.corrected(estimated) > limit:
+            overhead = estimated - await self._messages(view, meter)
+            limits = Limits(
+                max(1, int(limit / calibration.factor)),
+                self._reserve,
+                self._keep_recent,
+                overhead,
             )
-            if done is not None:
-                await _commit(agent, done, summary)
+            await self._compact(agent, view, meter, limits)
+            await view.look()
+            estimated = await self._estimate(agent, view, meter)
+        expect(model, estimated)
+
+    async def _compact(
+        self, agent: ReActAgent, view: WindowView, meter: WindowMeter, limits: Limits
+    ) -> None:
+        status = CompactionStatus(
+            agent, self._reme, language=self._reme.language, silent=not self._announce
+        )
+        session_id = self._session_id or getattr(view.memory, "session_id", None) or agent.id
+        own = view.memory.keeper if isinstance(view.memory, ReMeMemory) else self._keeper
+        try:
+            done = await own.fit(
+                view,
+                session_id,
+                meter,
+                limits,
+                summarises=self._enabled,
+                begin=status.started,
+            )
+        except Exception:
+            await status.failed()
+            raise
+        if done is not None and done.compacted:
+            await status.completed(done)
+        elif not self._enabled and (done is None or not done.fits):
+            await status.skipped()
+        self._tell_size(view, done, limits)
+
+    def _tell_size(self, view: WindowView, done: Outcome | None, limits: Limits) -> None:
+        """Say in `status()`, once until it is over, that a window cannot be made to fit."""
+        fits = done is not None and done.fits
+        told = view.memory in self._told_too_large
+        if fits:
+            self._told_too_large.discard(view.memory)
+        elif not told:
+            self._told_too_large.add(view.memory)
+            self._reme.report_failure("compaction.too_large", too_large(done, limits))
+
+    async def _estimate(self, agent: ReActAgent, view: WindowView, meter: WindowMeter) -> int:
+        fixed = await meter.text(str(getattr(agent, "sys_prompt", "")))
+        return fixed + await meter.value(tools_of(agent)) + await self._messages(view, meter)
+
+    async def _messages(self, view: WindowView, meter: WindowMeter) -> int:
+        return await meter.text(view.shown_summary()) + await meter.total(view.messages)
+
+    def _meter(self, view: WindowView) -> WindowMeter:
+        known = view.meter() or self._meters.get(view.memory)
+        if known is None:
+            known = self._meters[view.memory] = WindowMeter()
+        return known
 
     def _limit(self, memory: MemoryBase) -> int:
         own = memory.max_input_length if isinstance(memory, ReMeMemory) else 0
         return self._threshold or own or self._reme.settings.memory_compact_threshold
 
 
-async def _commit(agent: ReActAgent, done: Compaction, previous_summary: str) -> None:
-    """Let the summary stand for the messages; both change, or neither does."""
-    memory: MemoryBase = agent.memory
-    await memory.update_compressed_summary(done.summary)
-    try:
-        if _hides_compressed(agent):
-            await memory.update_messages_mark(COMPRESSED, msg_ids=done.ids)
-        else:
-            await memory.delete(done.ids)
-    except BaseException:
-        await memory.update_compressed_summary(previous_summary)
-        raise
-
-
 def _hides_compressed(agent: ReActAgent) -> bool:
     config = getattr(agent, "compression_config", None)
     return bool(config and config.enable)
-
-
-async def _visible(agent: ReActAgent) -> list[Msg]:
-    """The window without hints, and without what a summary stands for already."""
-    memory: MemoryBase = agent.memory
-    found = await memory.get_memory(exclude_mark=HINT, prepend_summary=False)
-    hidden = {msg.id for msg in await memory.get_memory(mark=COMPRESSED, prepend_summary=False)}
-    return [msg for msg in found if msg.id not in hidden]
-
-
-async def _size(memory: MemoryBase, messages: list[Msg], summary: str) -> int:
-    if isinstance(memory, ReMeMemory):
-        return await memory.estimate_tokens()
-    return window_tokens(messages, summary)
 
 
 async def _turn_to_answer(agent: ReActAgent) -> Msg | None:

@@ -16,6 +16,7 @@ from agentscope.embedding import EmbeddingModelBase, EmbeddingResponse
 from agentscope_reme.agentscope_v1.messages import from_neutral
 from agentscope_reme.errors import ModelFailed
 from agentscope_reme.messages import DataBlock, Message
+from agentscope_reme.ports import space_name
 
 _LARGEST_BATCH: Final = 64
 _TOO_MANY: Final = (400, 413, 422)  # providers refuse an over-long batch with one of these
@@ -40,9 +41,10 @@ class ModelEmbeddings:
 
     @property
     def space_id(self) -> str:
-        """Class, model and requested width: what decides which vectors can be compared."""
+        """Class, address, model and requested width: what decides which vectors compare."""
         model = self._model
-        return f"{type(model).__name__}/{model.model_name}/{model.dimensions}"
+        address = getattr(getattr(model, "client", None), "base_url", None)
+        return space_name(type(model).__name__, model.model_name, model.dimensions, address)
 
     async def embed(self, inputs: Sequence[str | DataBlock]) -> list[list[float]]:
         """One vector per input, in order.

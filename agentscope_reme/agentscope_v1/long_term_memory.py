@@ -12,6 +12,7 @@ from agentscope.message import Msg
 from agentscope.tool import ToolResponse
 
 from agentscope_reme.agentscope_v1.guard import reporting
+from agentscope_reme.agentscope_v1.local_images import with_local_images
 from agentscope_reme.agentscope_v1.marks import conversation
 from agentscope_reme.agentscope_v1.tools import text_response
 from agentscope_reme.messages import Message, TextBlock
@@ -28,9 +29,10 @@ class ReMeLongTermMemory(LongTermMemoryBase):
     """`LongTermMemoryBase` over a memory workspace, for ``ReActAgent(long_term_memory=...)``.
 
     All three ``long_term_memory_mode`` values work. `record` and `retrieve` never raise: AgentScope
-    calls both in the middle of a reply and guards neither. Text only; recalled images need
-    `agentscope_reme.hooks`. An agent that gets a long-term memory has one more key in its
-    `state_dict`, so it cannot load session files from before; the hooks add none.
+    calls both in the middle of a reply and guards neither. Images that are said are recorded; what
+    is recalled is text, and recalled images need `agentscope_reme.hooks`. An agent that gets a
+    long-term memory has one more key in its `state_dict`, so it cannot load session files from
+    before; the hooks add none.
 
     Args:
         reme: the memory service; started on first use.
@@ -54,11 +56,11 @@ class ReMeLongTermMemory(LongTermMemoryBase):
         text and summaries are never recorded, and a failure is reported by `status()`.
         """
         with reporting(self._reme, "long_term_memory.record"):
-            said = conversation(_without_summary(msgs, self._recorded))
-            fresh = [message for message in said if message.id not in self._recorded]
+            window = _without_summary(msgs, self._recorded)
+            fresh = conversation(msg for msg in window if msg.id not in self._recorded)
             if fresh:
                 await started(self._reme)
-                await self._reme.record(self.session_id, fresh)
+                await self._reme.record(self.session_id, await with_local_images(fresh))
                 self._recorded.update(message.id for message in fresh if message.id)
 
     async def retrieve(self, msg: Msg | list[Msg] | None, limit: int = 5, **_: Any) -> str:

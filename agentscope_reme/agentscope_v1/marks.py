@@ -29,6 +29,9 @@ COMPRESSED: Final = "compressed"
 OURS: Final = "agentscope_reme"
 """The key in a message's metadata under which this library says why it made the message."""
 
+ARCHIVED: Final = "agentscope_reme_archived"
+"""The key in a message's metadata that says in which archive it stands as it was first said."""
+
 _SUMMARY_HEAD = "<system-info>Here is a summary of your previous work"  # AgentScope's own template
 
 
@@ -48,20 +51,29 @@ def is_conversation(msg: Msg) -> bool:
     """Whether somebody said this, as opposed to memory, a hint or a summary saying it again."""
     if msg.name == LONG_TERM_MEMORY_NAME or (msg.metadata or {}).get(OURS):
         return False
-    return not _text(msg).startswith(_SUMMARY_HEAD)
+    return not _begins_with(msg, _SUMMARY_HEAD)
 
 
-def conversation(messages: Iterable[Msg | None]) -> list[Message]:
-    """The recordable part of a memory, in the library's own form; empty turns are left out."""
+def conversation(messages: Iterable[Msg | None], *, whole: bool = False) -> list[Message]:
+    """The recordable part of a memory, in the library's own form; empty turns are left out.
+
+    Args:
+        messages: of any memory, oldest first.
+        whole: for an archive: blocks of unknown kinds are spelled out.
+    """
     kept = []
     for msg in messages:
         if msg is None or not is_conversation(msg):
             continue
-        message = without_recalled(to_neutral(msg))
+        message = without_recalled(to_neutral(msg, whole=whole))
         if message is not None and message.blocks:
             kept.append(message)
     return kept
 
 
-def _text(msg: Msg) -> str:
-    return msg.get_text_content() or ""
+def _begins_with(msg: Msg, words: str) -> bool:
+    """Whether the first thing a message says begins so; blocks may be of any form."""
+    if isinstance(msg.content, str):
+        return msg.content.startswith(words)
+    first = next(iter(to_neutral(msg).blocks), None)
+    return isinstance(first, TextBlock) and first.text.startswith(words)

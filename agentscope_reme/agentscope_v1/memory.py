@@ -2,37 +2,28 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Sequence
-from typing import Any, Protocol
+import asyncio
+from collections.abc import Iterable
+from typing import Any
 
-from agentscope.memory import InMemoryMemory
 from agentscope.message import Msg
 
+from agentscope_reme.agentscope_v1.counting import TokenCounter
 from agentscope_reme.agentscope_v1.guard import reporting
-from agentscope_reme.agentscope_v1.marks import COMPRESSED, HINT, OURS, conversation, ours
-from agentscope_reme.agentscope_v1.messages import to_neutral
-from agentscope_reme.agentscope_v1.window import keep, prepare_compaction, window_tokens
-from agentscope_reme.context.tokens import IMAGE_TOKENS
-from agentscope_reme.messages import DataBlock, Message
+from agentscope_reme.agentscope_v1.marks import COMPRESSED, HINT
+from agentscope_reme.agentscope_v1.window import Limits, WindowKeeper, keep
+from agentscope_reme.agentscope_v1.window_memory import WindowMemory
+from agentscope_reme.agentscope_v1.window_view import WindowView
 from agentscope_reme.ports import MemoryService
 from agentscope_reme.workspace import encode_name
 
 
-class TokenCounter(Protocol):
-    """The counting side of AgentScope's token counters."""
-
-    async def count(self, messages: list[dict[str, Any]], **kwargs: Any) -> int:
-        """How many tokens formatted messages have."""
-
-
-class ReMeMemory(InMemoryMemory):
-    """`InMemoryMemory` whose messages are archived before they leave the window.
+class ReMeMemory(WindowMemory):
+    """A `WindowMemory` whose messages are archived before they leave it.
 
     Deleted, cleared and compressed messages go to the session's archive and log first; as long as
-    nothing leaves, nothing is written. Compressed messages are hidden from every view that does
-    not ask for them by ``mark="compressed"``, and the summary stands in front once. Its
-    `state_dict` is that of `InMemoryMemory`, so session files of either load into the other.
+    nothing leaves, nothing is written. Its `state_dict` is that of `InMemoryMemory`, so session
+    files of either load into the other.
 
     Args:
         reme: the memory service; started on first use.
@@ -53,13 +44,22 @@ class ReMeMemory(InMemoryMemory):
         token_counter: TokenCounter | None = None,
         max_input_length: int = 0,
     ) -> None:
-        super().__init__()
+        super().__init__(
+            token_counter=token_counter,
+            max_input_length=max_input_length,
+            language=reme.language,
+        )
         encode_name(session_id)
         self._reme = reme
         self.session_id = session_id
-        self.max_input_length = max_input_length
-        self._token_counter = token_counter
-        self._compacting = False
+        self._keeper = WindowKeeper(reme, record=True)
+        self._cleared: list[Msg] = []
+        self._settling = asyncio.Lock()
+
+    @property
+    def keeper(self) -> WindowKeeper:
+        """What compacts this window, for `compact` and for hooks: only one of them at a time."""
+        return self._keeper
 
     async def get_memory(
         self,
@@ -68,40 +68,13 @@ class ReMeMemory(InMemoryMemory):
         prepend_summary: bool = True,
         **kwargs: Any,
     ) -> list[Msg]:
-        """The visible messages, oldest first.
-
-        Args:
-            mark: only messages with this mark; ``"compressed"`` shows the hidden ones.
-            exclude_mark: not messages with this mark.
-            prepend_summary: begin with the summary, when there is one.
-            kwargs: taken for compatibility and passed on.
+        """The visible messages, oldest first; as `WindowMemory.get_memory`.
 
         Raises:
             TypeError: a mark is not a string.
         """
-        found = await super().get_memory(mark, exclude_mark, prepend_summary=False, **kwargs)
-        if mark != COMPRESSED:
-            hidden = {msg.id for msg, marks in self.content if COMPRESSED in marks}
-            found = [msg for msg in found if msg.id not in hidden]
-        return [*self._summary_message(), *found] if prepend_summary else found
-
-    async def add(
-        self,
-        memories: Msg | list[Msg] | None,
-        marks: str | list[str] | None = None,
-        allow_duplicates: bool = False,
-        **kwargs: Any,
-    ) -> None:
-        """Add messages; one that is there already, twice in the list, or our own summary is not.
-
-        Raises:
-            TypeError: the marks are neither text nor a list of texts.
-        """
-        given = [memories] if isinstance(memories, Msg) else memories or []
-        fresh = [msg for msg in given if (msg.metadata or {}).get(OURS) != "summary"]
-        if not allow_duplicates:
-            fresh = list({msg.id: msg for msg in reversed(fresh)}.values())[::-1]
-        await super().add(fresh, marks, allow_duplicates, **kwargs)
+        await self._settle()
+        return await super().get_memory(mark, exclude_mark, prepend_summary, **kwargs)
 
     async def delete(self, msg_ids: list[str], **kwargs: Any) -> int:
         """Archive messages, then remove them; returns how many.
@@ -132,7 +105,17 @@ class ReMeMemory(InMemoryMemory):
         """
         await self._let_go(msg for msg, _ in self.content)
         await super().clear()
-        self._compressed_summary = ""
+        self.clear_compressed_summary()
+
+    def clear_content(self) -> None:
+        """Forget every message at once; the summary stays.
+
+        Nothing can be awaited here, so the messages are archived before the next use of this
+        memory; `clear` archives them first.
+        """
+        hints = {msg.id for msg, marks in self.content if HINT in marks}
+        self._cleared += [msg for msg, _ in self.content if msg.id not in hints]
+        super().clear_content()
 
     async def update_messages_mark(
         self,
@@ -157,23 +140,18 @@ class ReMeMemory(InMemoryMemory):
                 )
         return int(await super().update_messages_mark(new_mark, old_mark, msg_ids))
 
-    async def estimate_tokens(self) -> int:
-        """The size of the visible window with its summary, in tokens."""
-        messages = await self.get_memory()
-        if self._token_counter is None:
-            return window_tokens(messages)
-        neutral = [to_neutral(msg) for msg in messages]
-        words = [{"role": m.role, "name": m.name, "content": _countable(m)} for m in neutral]
-        return int(await self._token_counter.count(words)) + IMAGE_TOKENS * sum(
-            map(_binaries, neutral)
-        )
-
     async def needs_compaction(self) -> bool:
         """Whether the window is larger than `max_input_length`, or than the settings allow."""
         limit = self.max_input_length or self._reme.settings.memory_compact_threshold
-        return await self.estimate_tokens() > limit
+        return int((await self.estimate_tokens())["estimated_tokens"]) > limit
 
-    async def compact(self, *, keep_recent: int = 3, budget: int | None = None) -> int:
+    async def compact(
+        self,
+        *,
+        keep_recent: int | None = 3,
+        budget: int | None = None,
+        extra_instruction: str = "",
+    ) -> int:
         """Replace all but the newest messages by a summary.
 
         They are archived and recorded first. Then summary and marks change together, or, when
@@ -182,62 +160,38 @@ class ReMeMemory(InMemoryMemory):
 
         Args:
             keep_recent: how many messages stay; tool calls stay with their results, and the last
-                request always stays.
-            budget: how many estimated tokens stay at most; ``None`` for no such limit.
+                request always stays; ``None`` for no such limit.
+            budget: how many tokens of messages stay at most; ``None`` for no such limit.
+            extra_instruction: what the summary should look out for.
 
         Returns:
             How many messages were compressed; 0 also while another call is at work.
 
         Raises:
+            BadInput: a limit is negative.
             ModelFailed: the model failed or said nothing.
             ReMeError: archive or log could not be written.
         """
-        if self._compacting:
-            return 0
-        self._compacting = True
-        try:
-            done = await prepare_compaction(
-                self._reme,
-                self.session_id,
-                await self.get_memory(exclude_mark=HINT, prepend_summary=False),
-                previous_summary=self._compressed_summary,
-                keep_recent=keep_recent,
-                budget=budget,
-                record=True,
-            )
-            if done is None:
-                return 0
-            self._compressed_summary = done.summary
-            return int(await super().update_messages_mark(COMPRESSED, msg_ids=done.ids))
-        finally:
-            self._compacting = False
+        done = await self._keeper.fit(
+            WindowView(self),
+            self.session_id,
+            self.meter,
+            Limits(None, budget, keep_recent),
+            extra_instruction=extra_instruction,
+        )
+        return 0 if done is None else done.compacted
 
     async def _let_go(self, leaving: Iterable[Msg]) -> None:
         hints = {msg.id for msg, marks in self.content if HINT in marks}
-        said = conversation(msg for msg in leaving if msg.id not in hints)
+        said = [msg for msg in leaving if msg.id not in hints]
         await keep(self._reme, self.session_id, said, record=True)
 
-    def _summary_message(self) -> Sequence[Msg]:
-        summary = self._compressed_summary
-        if not summary:
-            return ()
-        msg = Msg("user", summary, "user", metadata=ours("summary"))
-        digest = hashlib.sha256(summary.encode("utf-8", "surrogatepass")).hexdigest()
-        msg.id = f"summary-{digest[:16]}"
-        return (msg,)
-
-
-def _countable(message: Message) -> str:
-    """Everything of a message but its binaries, as one text."""
-    bare = [block for block in _flat(message) if not isinstance(block, DataBlock)]
-    return "\n".join(
-        str(getattr(block, "text", None) or getattr(block, "input", "")) for block in bare
-    )
-
-
-def _binaries(message: Message) -> int:
-    return sum(isinstance(block, DataBlock) for block in _flat(message))
-
-
-def _flat(message: Message) -> list[Any]:
-    return [inner for block in message.blocks for inner in (block, *getattr(block, "output", ()))]
+    async def _settle(self) -> None:
+        """Archive what `clear_content` took away; what fails is tried again the next time."""
+        if not self._cleared:
+            return
+        async with self._settling:
+            leaving = list(self._cleared)
+            with reporting(self._reme, "memory.clear"):
+                await keep(self._reme, self.session_id, leaving, record=True)
+                del self._cleared[: len(leaving)]

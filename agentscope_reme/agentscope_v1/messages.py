@@ -30,10 +30,13 @@ from agentscope_reme.messages import (
 _MEDIA_KINDS = ("image", "audio", "video")
 _INLINE = re.compile(r"data:([\w.+-]+/[\w.+*-]+)?[^,]*;base64,")
 _PATH = "path"  # beside ``source``: where the original is kept; providers never see it
+OMITTED = "omitted"
+"""The key of a ``tool_result`` block whose output is shortened: where the whole of it is."""
+
 _STAMP = "%Y-%m-%d %H:%M:%S.%f"
 
 
-def to_neutral(msg: Msg) -> Message:
+def to_neutral(msg: Msg, *, whole: bool = False) -> Message:
     """What a 1.x message says, in the library's own form.
 
     The timestamp of a `Msg` is naive time of this machine; ``created_at`` is the same moment with
@@ -47,7 +50,7 @@ def to_neutral(msg: Msg) -> Message:
         name=str(msg.name or msg.role),
         created_at=_moment(stamp),
         created_at_text=str(stamp) if stamp else None,
-        blocks=tuple(_blocks(msg.content)),
+        blocks=tuple(_blocks(msg.content, whole)),
     )
 
 
@@ -62,6 +65,35 @@ def from_neutral(message: Message) -> Msg:
     if message.id:
         msg.id = message.id
     return msg
+
+
+def rewritten(content: object, message: Message) -> list[Any] | None:
+    """Content of a `Msg` with the blocks of a changed neutral message in it.
+
+    Parts that say the same stay the objects they were; parts of no form AgentScope's formatters
+    take (bare strings, dictionaries without a type) are put into one.
+
+    Args:
+        content: what `to_neutral` read `message` from, before some of its blocks were replaced.
+        message: what it should say.
+
+    Returns:
+        ``None`` when nothing has to change.
+    """
+    if not isinstance(content, list):
+        return None
+    wanted = iter(message.blocks)
+    parts: list[Any] = []
+    for part in content:
+        for before in _block(part, False):
+            after = next(wanted, before)
+            parts.append(part if after == before and _is_formed(part) else _as_dict(after))
+    same = len(parts) == len(content) and all(a is b for a, b in zip(parts, content, strict=True))
+    return None if same else parts
+
+
+def _is_formed(part: object) -> bool:
+    return isinstance(part, Mapping) and isinstance(part.get("type"), str)
 
 
 def _moment(stamp: object) -> datetime | None:
@@ -79,32 +111,39 @@ def _timestamp(message: Message) -> str | None:
     return local.strftime(_STAMP)[:-3]
 
 
-def _blocks(content: object) -> Iterable[Block]:
+def _blocks(content: object, whole: bool = False) -> Iterable[Block]:
     if isinstance(content, str):
         return [TextBlock(text=content)] if content else []
     if not isinstance(content, Sequence):
         return []
-    return [block for part in content for block in _block(part)]
+    return [block for part in content for block in _block(part, whole)]
 
 
-def _block(part: object) -> Iterable[Block]:
+def _block(part: object, whole: bool) -> Iterable[Block]:
     if isinstance(part, str):
         return [TextBlock(text=part)] if part else []
     if not isinstance(part, Mapping):
-        return []
+        return [_spelled_out(part)] if whole and part is not None else []
     match part.get("type"):
         case "text":
             return [TextBlock(text=str(part.get("text") or ""))]
+        case None if isinstance(part.get("text"), str):  # a file of an older host
+            return [TextBlock(text=part["text"])]
         case "thinking":
             return [ThinkingBlock(text=str(part.get("thinking") or ""))]
         case "image" | "audio" | "video" as kind:
-            return _data(kind, part.get("source"), part.get(_PATH))
+            found = _data(kind, part.get("source"), part.get(_PATH))
+            return found or ([_spelled_out(part)] if whole else [])
         case "tool_use":
             return [_tool_call(part)]
         case "tool_result":
-            return [_tool_result(part)]
+            return [_tool_result(part, whole)]
         case kind:
-            return [not_kept(kind)]
+            return [_spelled_out(part) if whole else not_kept(kind)]
+
+
+def _spelled_out(part: object) -> TextBlock:
+    return TextBlock(text=json.dumps(part, ensure_ascii=False, default=str))
 
 
 def _data(kind: str, source: object, path: object = None) -> list[Block]:
@@ -137,12 +176,18 @@ def _tool_call(part: Mapping[str, Any]) -> ToolCallBlock:
     return ToolCallBlock(id=str(part.get("id") or ""), name=str(part.get("name") or ""), input=text)
 
 
-def _tool_result(part: Mapping[str, Any]) -> ToolResultBlock:
+def _tool_result(part: Mapping[str, Any], whole: bool) -> ToolResultBlock:
     output = tuple(
-        block for block in _blocks(part.get("output")) if isinstance(block, TextBlock | DataBlock)
+        block
+        for block in _blocks(part.get("output"), whole)
+        if isinstance(block, TextBlock | DataBlock)
     )
+    note = part.get(OMITTED)
     return ToolResultBlock(
-        id=str(part.get("id") or ""), name=str(part.get("name") or ""), output=output
+        id=str(part.get("id") or ""),
+        name=str(part.get("name") or ""),
+        output=output,
+        omitted=note if isinstance(note, str) else None,
     )
 
 
@@ -166,7 +211,14 @@ def _as_dict(block: Block) -> Any:
             output = [_as_dict(inner) for inner in block.output]
             if not output and block.omitted:
                 output = [{"type": "text", "text": f"[left out: {block.omitted}]"}]
-            return {"type": "tool_result", "id": block.id, "name": block.name, "output": output}
+            kept = {OMITTED: block.omitted} if block.omitted and block.output else {}
+            return {
+                "type": "tool_result",
+                "id": block.id,
+                "name": block.name,
+                "output": output,
+                **kept,
+            }
 
 
 def _media_dict(block: DataBlock) -> dict[str, Any]:

@@ -7,14 +7,22 @@ checkpoint. An error is raised, never stored; an answer of another kind is repla
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Sequence
 from typing import Final
 
+from agentscope_reme.context.checkpoint import (
+    REQUIRED,
+    bare_answer,
+    carried,
+    is_checkpoint,
+    note_of,
+    split_notes,
+    with_notes,
+)
 from agentscope_reme.context.fallback import fallback_summary
 from agentscope_reme.context.prompts import load_prompt
-from agentscope_reme.context.transcript import render_parts, shorten
+from agentscope_reme.context.shortening import shorten
+from agentscope_reme.context.transcript import Transcript, render
 from agentscope_reme.errors import BadInput, ModelFailed, ModelRequired
 from agentscope_reme.messages import Message
 from agentscope_reme.ports import ChatPort
@@ -31,12 +39,11 @@ LONGEST_SUMMARY: Final = 16_000
 
 _WORDS: Final = 900
 
-_REQUIRED: Final = {
-    "en": (("goal", "goals"), ("progress",), ("next steps", "next step")),
-    "zh": (("目标",), ("进展", "进度"), ("下一步", "后续步骤", "下一步计划")),
+_LEFT_OUT: Final = {
+    "en": ("{count} turns between {first} and {last}", "the middle of {count} long texts"),
+    "zh": ("{first} 至 {last} 之间的 {count} 条消息", "{count} 段长文本的中间部分"),
 }
-"""Without these a text is no checkpoint: it would not say what to do, how far it is and what is
-next. The other sections may be missing when there is nothing to say."""
+_ARCHIVED: Final = {"en": "; archived in {path}", "zh": "；已归档于 {path}"}
 
 
 class Compactor:
@@ -55,7 +62,7 @@ class Compactor:
     def __init__(
         self, chat: ChatPort | None, language: str = "en", *, prompt_tokens: int = PROMPT_TOKENS
     ) -> None:
-        if language not in _REQUIRED:
+        if language not in REQUIRED:
             raise BadInput(language, "no prompts in this language", "Use 'en' or 'zh'.")
         self._chat = chat
         self._language = language
@@ -67,13 +74,18 @@ class Compactor:
         previous_summary: str = "",
         *,
         extra_instruction: str = "",
+        archived: str = "",
     ) -> str:
         """One checkpoint for the messages, with the earlier one merged in.
+
+        What no call could be given, because there is too much of it, is named in a note at the
+        end; notes of earlier summaries stay.
 
         Args:
             messages: the turns to replace, oldest first; without any, `previous_summary` returns.
             previous_summary: the checkpoint of everything before them, or empty.
             extra_instruction: a wish of the user, added to the end of the prompt.
+            archived: where the messages are kept in full, for the note.
 
         Returns:
             The model's checkpoint, or `fallback_summary` when its answer was none.
@@ -84,22 +96,49 @@ class Compactor:
         """
         if self._chat is None:
             raise ModelRequired("summarise")
-        parts = render_parts(messages, part_tokens=self._prompt_tokens, most_parts=MOST_CALLS)
-        summary = previous_summary
-        for part in parts:
-            answer = await self._chat.complete(self._prompt(part, summary, extra_instruction))
-            text = answer.text.strip()
+        transcript = render(messages, part_tokens=self._prompt_tokens, most_parts=MOST_CALLS)
+        if not transcript.parts:
+            return previous_summary
+        summary, notes = split_notes(previous_summary)
+        earlier = summary
+        for part in transcript.parts:
+            answer = await self._chat.complete(self._prompt(part.text, summary, extra_instruction))
+            text = bare_answer(answer.text)
             if not text:
                 raise ModelFailed(
                     answer.text, "the model gave an empty summary", "Nothing was changed; retry."
                 )
             if not is_checkpoint(text):
-                return self._without_model(messages, previous_summary)
+                return with_notes(self._without_model(messages[part.first :], summary), notes)
             summary = shorten(text, LONGEST_SUMMARY)
-        return summary
+        summary = carried(earlier, summary, self._language)
+        return with_notes(summary, [*notes, *self._notes(transcript, messages, archived)])
+
+    def _notes(
+        self, transcript: Transcript, messages: Sequence[Message], archived: str
+    ) -> list[str]:
+        turns, texts = _LEFT_OUT[self._language]
+        gone = [messages[place] for place in transcript.left_out]
+        what = []
+        if gone:
+            first, last = _when(gone[0]), _when(gone[-1])
+            what.append(turns.format(count=len(gone), first=first, last=last))
+        if transcript.shortened:
+            what.append(texts.format(count=transcript.shortened))
+        if not what:
+            return []
+        where = _ARCHIVED[self._language].format(path=archived) if archived else ""
+        return [
+            note_of(("，" if self._language == "zh" else ", ").join(what) + where, self._language)
+        ]
 
     def _without_model(self, messages: Sequence[Message], previous_summary: str) -> str:
-        summary = fallback_summary(messages, previous_summary, language=self._language)
+        summary = fallback_summary(
+            messages,
+            previous_summary,
+            language=self._language,
+            longest=LONGEST_SUMMARY + 8_000,
+        )
         if not summary:
             raise ModelFailed(
                 "", "the model gave no checkpoint and nothing can be quoted", "Retry later."
@@ -125,22 +164,11 @@ class Compactor:
         return load_prompt(name, self._language).substitute(values)
 
 
-def is_checkpoint(text: str) -> bool:
-    """Whether a text has the required sections, in English or in Chinese.
-
-    Headings of any level count, whatever their case, emphasis, numbering or final colon.
-    """
-    found = {_heading_name(match[1]) for match in re.finditer(r"(?m)^ {0,3}#{1,6}\s+(.+)$", text)}
-    return any(
-        all(found.intersection(spellings) for spellings in required)
-        for required in _REQUIRED.values()
-    )
-
-
-def _heading_name(heading: str) -> str:
-    plain = unicodedata.normalize("NFKC", heading).casefold()
-    plain = re.sub(r"^[\s*_#\d.)、]+", "", plain)
-    return plain.rstrip(" \t*_#:").strip()
+def _when(message: Message) -> str:
+    """How a turn is told apart: its time, or else its first words."""
+    if message.created_at is not None:
+        return message.created_at.isoformat(sep=" ", timespec="minutes")
+    return message.created_at_text or f"“{' '.join(message.text.split())[:40]}”"
 
 
 def _say(role: str, text: str) -> Message:

@@ -6,15 +6,73 @@ the last turn of the user, because that is the request being worked on.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Generic, NamedTuple, TypeVar
 
 from agentscope_reme.context.tokens import estimate_message_tokens
 from agentscope_reme.errors import BadInput
 from agentscope_reme.messages import Message, ToolCallBlock, ToolResultBlock
 
+M = TypeVar("M")
+
+
+class ContextCheck(NamedTuple, Generic[M]):
+    """What may leave a window, what stays, and whether calls and results that stay belong together.
+
+    Attributes:
+        to_compact: the older messages; empty when the window is within its threshold.
+        to_keep: the newer ones.
+        is_valid: whether the ids of kept tool calls are those of kept results.
+    """
+
+    to_compact: list[M]
+    to_keep: list[M]
+    is_valid: bool
+
+
+def check_context(
+    messages: Sequence[M],
+    threshold: int,
+    reserve: int,
+    *,
+    neutral: Callable[[M], Message],
+    sizes: Sequence[int] | None = None,
+    overhead: int = 0,
+) -> ContextCheck[M]:
+    """Decide what of a window may be compacted.
+
+    Args:
+        messages: the window in any form, oldest first.
+        threshold: the most tokens the window may have, `overhead` included.
+        reserve: the most tokens that stay; clamped to half the threshold when it is not smaller.
+        neutral: a message in the library's own form.
+        sizes: the tokens of each message; estimated without it.
+        overhead: tokens that are there anyway: system prompt, tools, summary.
+
+    Raises:
+        BadInput: a number is negative.
+    """
+    turns = [neutral(message) for message in messages]
+    tokens = list(sizes) if sizes is not None else [estimate_message_tokens(m) for m in turns]
+    if min(threshold, reserve, overhead) < 0:
+        raise BadInput((threshold, reserve, overhead), "a number of tokens is negative", "Use 0.")
+    cut = 0
+    if sum(tokens) + overhead > threshold:
+        cut = choose_cut(turns, budget=clamped_reserve(reserve, threshold), sizes=tokens)
+    return ContextCheck(list(messages[:cut]), list(messages[cut:]), _same_ids(turns[cut:]))
+
+
+def clamped_reserve(reserve: int, threshold: int) -> int:
+    """A reserve that leaves something to compact: below the threshold, or half of it."""
+    return reserve if reserve < threshold else threshold // 2
+
 
 def choose_cut(
-    messages: Sequence[Message], *, keep_recent: int | None = None, budget: int | None = None
+    messages: Sequence[Message],
+    *,
+    keep_recent: int | None = None,
+    budget: int | None = None,
+    sizes: Sequence[int] | None = None,
 ) -> int:
     """The index from which messages are kept; everything before it may be compacted.
 
@@ -24,7 +82,8 @@ def choose_cut(
     Args:
         messages: the window, oldest first.
         keep_recent: the most messages to keep; ``None`` for no such limit.
-        budget: the most estimated tokens to keep; ``None`` for no such limit.
+        budget: the most tokens to keep; ``None`` for no such limit.
+        sizes: the tokens of each message; estimated without it.
 
     Returns:
         0 when nothing may be compacted.
@@ -35,13 +94,18 @@ def choose_cut(
     for name, limit in (("keep_recent", keep_recent), ("budget", budget)):
         if limit is not None and limit < 0:
             raise BadInput(limit, f"`{name}` is negative", "Use 0 to keep as little as possible.")
-    wanted = _first_within(messages, keep_recent, budget)
+    wanted = _first_within(messages, keep_recent, budget, sizes)
     boundaries = _safe_boundaries(messages)
     last = _last_allowed(messages, boundaries)
     return next((place for place in boundaries if wanted <= place <= last), last)
 
 
-def _first_within(messages: Sequence[Message], keep_recent: int | None, budget: int | None) -> int:
+def _first_within(
+    messages: Sequence[Message],
+    keep_recent: int | None,
+    budget: int | None,
+    sizes: Sequence[int] | None,
+) -> int:
     """The start of the longest suffix within both limits, tool rules aside."""
     count = len(messages)
     earliest = 0 if keep_recent is None else max(0, count - keep_recent)
@@ -49,7 +113,7 @@ def _first_within(messages: Sequence[Message], keep_recent: int | None, budget: 
         return earliest
     left = budget
     for place in range(count - 1, earliest - 1, -1):
-        left -= estimate_message_tokens(messages[place])
+        left -= estimate_message_tokens(messages[place]) if sizes is None else sizes[place]
         if left < 0:
             return place + 1
     return earliest
@@ -91,3 +155,9 @@ def is_user_turn(message: Message) -> bool:
     return message.role == "user" and not (
         message.blocks and all(isinstance(b, ToolResultBlock) for b in message.blocks)
     )
+
+
+def _same_ids(messages: Sequence[Message]) -> bool:
+    calls = {b.id for m in messages for b in m.blocks if isinstance(b, ToolCallBlock)}
+    results = {b.id for m in messages for b in m.blocks if isinstance(b, ToolResultBlock)}
+    return calls == results

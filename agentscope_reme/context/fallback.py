@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from agentscope_reme.context.cut import is_user_turn
-from agentscope_reme.context.transcript import shorten
+from agentscope_reme.context.shortening import shorten
 from agentscope_reme.messages import Message
 
 _QUOTE_CHARACTERS: Final = 300

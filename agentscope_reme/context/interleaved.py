@@ -112,4 +112,4 @@ def source_of(block: DataBlock) -> str:
 
 def mention(block: DataBlock) -> str:
     """Words that stand for a binary that is not shown."""
-    return f"({block.media_type}: {block.path or block.url or 'not kept'})"
+    return f"({block.media_type}: {source_of(block) or 'not kept'})"

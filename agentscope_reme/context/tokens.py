@@ -37,10 +37,18 @@ _LETTERS_PER_TOKEN: Final = 6.0
 _ACCENTED_LETTERS_PER_TOKEN: Final = 3.0
 """Words of Latin script with diacritics are rarer in the vocabularies and break earlier."""
 
+_RANDOM_LETTERS_PER_TOKEN: Final = 1.9
+"""Keys, hashes and Base64 are no words."""
+
+_SHORTEST_RANDOM: Final = 8
+_RANDOM_CAPITALS: Final = (0.3, 0.9)
+"""The part of capitals in random letters; in the name of a class or a method it is smaller."""
+
 _PER_TOKEN: Final = {
     "digits": 1.0,
     "han": 1.65,
-    "syllables": 1.6,
+    "kana": 1.6,
+    "hangul": 1.25,
     "cyrillic": 3.2,
     "arabic": 2.5,
     "other": 1.0,
@@ -52,7 +60,8 @@ _RUNS: Final = re.compile(
     r"(?P<latin>[!-/:-@\[-`{-~]?[A-Za-z\u00c0-\u024f]+)"  # a mark before a word is part of it
     r"|(?P<digits>[0-9]+)"
     r"|(?P<han>[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+)"
-    r"|(?P<syllables>[\u3040-\u30ff\u1100-\u11ff\uac00-\ud7af]+)"
+    r"|(?P<kana>[\u3040-\u30ff]+)"
+    r"|(?P<hangul>[\u1100-\u11ff\uac00-\ud7af]+)"
     r"|(?P<cyrillic>[\u0370-\u052f]+)"
     r"|(?P<arabic>[\u0590-\u07ff]+)"
     r"|(?P<blank> (?=\S)| ?\n\s*|\s+)"
@@ -77,9 +86,18 @@ def _run_tokens(run: re.Match[str]) -> float:
     if kind == "blank":
         return 0.0 if run[0] == " " else 1.0  # one blank belongs to the word after it
     if kind == "latin":
-        per = _LETTERS_PER_TOKEN if run[0].isascii() else _ACCENTED_LETTERS_PER_TOKEN
-        return max(1.0, length / per)
+        return max(1.0, length / _letters_per_token(run[0]))
     return max(1.0, length / _PER_TOKEN[kind])
+
+
+def _letters_per_token(word: str) -> float:
+    if not word.isascii():
+        return _ACCENTED_LETTERS_PER_TOKEN
+    if len(word) < _SHORTEST_RANDOM or word.islower():
+        return _LETTERS_PER_TOKEN
+    capitals = sum(map(str.isupper, word)) / len(word)
+    is_random = _RANDOM_CAPITALS[0] <= capitals <= _RANDOM_CAPITALS[1]
+    return _RANDOM_LETTERS_PER_TOKEN if is_random else _LETTERS_PER_TOKEN
 
 
 def estimate_message_tokens(message: Message) -> int:

@@ -52,6 +52,7 @@ class ListMemory:
         self.broken: dict[str, BaseException] = {}
         self.slow: set[str] = set()
         self.records = 0
+        self.flushed: list[str] = []
         self.started = False
 
     @property
@@ -97,6 +98,9 @@ class ListMemory:
         self.records += 1
         log = self.sessions.setdefault(session_id, [])
         return self._append(log, messages)
+
+    def flush_soon(self, session_id: str) -> None:
+        self.flushed.append(session_id)
 
     async def archive(self, session_id: str, messages: Sequence[Any]) -> str:
         await self._call("archive")

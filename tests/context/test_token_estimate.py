@@ -1,8 +1,8 @@
 """Estimated tokens stay near a real vocabulary's counts, and images have one price.
 
 The counts were taken with the byte-pair vocabulary that DashScope publishes for Qwen, with the
-pre-tokenizer that goes with it. The last eight texts were added after the constants were fitted;
-one of them, a Chinese letter, led to a larger constant for ideographs.
+pre-tokenizer that goes with it. The last ten texts were added after the constants were fitted;
+three of them, a Chinese letter, Korean minutes and a picture, changed one.
 """
 
 from __future__ import annotations
@@ -169,6 +169,17 @@ RECORDED: dict[str, tuple[int, str]] = {
         "embre, cuando todos los equipos haya"
         "n terminado sus pruebas y la documen"
         "tación esté traducida.",
+    ),
+    "korean minutes": (
+        48,
+        "회의에서 결정된 내용을 정리하면 다음과 같습니다. 첫째, 서버 이"
+        "전은 10월까지 끝낸다. 둘째, 비용은 기존 예산 안에서 처리한다"
+        ".",
+    ),
+    "a base64 picture": (
+        55,
+        "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk"
+        "+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
     ),
 }
 

@@ -19,7 +19,7 @@ from agentscope_reme.agentscope_v1.scripted import ScriptedChatModel
 from agentscope_reme.errors import BadInput, StorageFailed
 from agentscope_reme.hooks import MemoryCompactionHook, attach_v1
 from agentscope_reme.settings import Settings
-from agentscope_reme.testing import Step, ToolCall
+from agentscope_reme.testing import Request, Step, ToolCall
 from tests.agentscope_v1.list_memory import ListMemory
 
 FULL = StorageFailed("disk", "full", "Free some space.")
@@ -119,7 +119,13 @@ async def test_a_failure_leaves_the_window_as_it_was(kind: int, step: str) -> No
 async def test_a_model_that_fails_changes_nothing_and_is_asked_again(
     kind: int, answer: Step, tmp_path: Path
 ) -> None:
-    writer = ScriptedChatModel([answer, CHECKPOINT])
+    checkpoints = iter([answer, CHECKPOINT])
+
+    def told(request: Request) -> Step:
+        asked = "You write checkpoints" in request.text
+        return next(checkpoints) if asked else "Nothing to record."  # distilled in the background
+
+    writer = ScriptedChatModel([told] * 8)
     quiet = Settings(watch=False, fsync=False, record_every_turns=1000)
     async with ReMe(
         tmp_path, chat_model=writer, formatter=OpenAIChatFormatter(), settings=quiet

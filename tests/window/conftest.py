@@ -1,0 +1,7 @@
+"""Fixtures of the window tests."""
+
+from __future__ import annotations
+
+from tests.loopback.fixtures import provider
+
+__all__ = ["provider"]
