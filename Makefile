@@ -73,7 +73,7 @@ test-oldest-v1 test-oldest-v2: test-oldest-v%:
 	$(PYTHON) -m venv .venv-oldest-$*
 	.venv-oldest-$*/bin/pip install -q --upgrade "pip>=25.1"
 	.venv-oldest-$*/bin/pip install -q --constraint .ci/oldest-v$*.txt --editable ".[v$*]" --group dev
-	.venv-oldest-$*/bin/pytest -n 2 --dist loadfile tests/agentscope_v$* tests/contract tests/stories tests/images $(if $(filter 1,$*),tests/hooks)
+	.venv-oldest-$*/bin/pytest -n 2 --dist loadfile tests/agentscope_v$* tests/contract tests/stories tests/images $(if $(filter 1,$*),tests/hooks tests/window)
 
 # Real host applications, each in an environment of its own; continuous integration leaves them out:
 # they take 1.5 GB each, and minutes to install.
@@ -112,8 +112,11 @@ bench-quality: .venv-v2/$(STAMP)
 	.venv-v2/bin/python -m benchmarks.peers.prepare
 	.venv-v2/bin/python -m benchmarks locomo
 
-soak: .venv-v2/$(STAMP)
-	REME_CRASH_ROUNDS=2000 .venv-v2/bin/pytest tests -m crash
+soak: .venv-v1/$(STAMP) .venv-v2/$(STAMP)
+	REME_CRASH_ROUNDS=2000 REME_CRASH_EVERY_STEP=1 .venv-v2/bin/pytest tests -m crash
+	REME_WINDOW_EXAMPLES=5000 REME_CRASH_EVERY_STEP=1 .venv-v1/bin/pytest tests/window
+	REME_DREAM_RUNS=500 .venv-v2/bin/pytest tests/dream
+	REME_COPAW_CRASH_ROUNDS=500 .venv-v1/bin/pytest tests/copaw -m crash
 
 clean:
 	rm -rf .venv-* dist build *.egg-info .demo

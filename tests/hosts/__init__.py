@@ -1,0 +1,1 @@
+"""Real host applications with this library inside; ``make hosts`` runs them."""
