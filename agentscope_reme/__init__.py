@@ -21,7 +21,9 @@ if TYPE_CHECKING:
         MarkdownFileChunker,
     )
     from agentscope_reme.clock import Clock
+    from agentscope_reme.copaw import CoPawInMemoryMemory, ReMeCopaw
     from agentscope_reme.errors import Conflict, ModelRequired, ReMeError
+    from agentscope_reme.local_embedding import LocalEmbedding
     from agentscope_reme.messages import Message
     from agentscope_reme.reme import ReMe
     from agentscope_reme.schema import FileChunk, FileLink, FileNode, SearchHit
@@ -41,6 +43,7 @@ __all__ = [
     "BaseFileStore",
     "BaseStep",
     "Clock",
+    "CoPawInMemoryMemory",
     "Conflict",
     "DefaultFileChunker",
     "FileCatalog",
@@ -50,11 +53,13 @@ __all__ = [
     "FileNode",
     "JsonFileChunker",
     "JsonlFileChunker",
+    "LocalEmbedding",
     "LocalFileStore",
     "MarkdownFileChunker",
     "Message",
     "ModelRequired",
     "ReMe",
+    "ReMeCopaw",
     "ReMeError",
     "ReMeFormatter",
     "ReMeLongTermMemory",
@@ -71,6 +76,7 @@ _MODULES = {
     "chunking": "DefaultFileChunker JsonFileChunker JsonlFileChunker MarkdownFileChunker",
     "clock": "Clock",
     "errors": "Conflict ModelRequired ReMeError",
+    "local_embedding": "LocalEmbedding",
     "messages": "Message",
     "reme": "ReMe",
     "schema": "FileChunk FileLink FileNode SearchHit",
@@ -79,16 +85,21 @@ _MODULES = {
     "store": "BM25Index BaseFileStore FileCatalog FileGraph LocalFileStore",
     "agentscope_v1": "ReMeLongTermMemory ReMeMemory ReMeToolkit",
     "agentscope_v2": "ReMeMemoryMiddleware",
+    "copaw": "CoPawInMemoryMemory ReMeCopaw",
     "agentscope_line": "ReMeFormatter",  # in the room of whichever line is installed
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names.split()}
-_LINES = {"agentscope_v1": (1, "ReMeMemoryMiddleware"), "agentscope_v2": (2, "ReMeMemory")}
+_LINES = {
+    "agentscope_v1": (1, "ReMeMemoryMiddleware"),
+    "agentscope_v2": (2, "ReMeMemory"),
+    "copaw": (1, "ReMeMemoryMiddleware"),
+}
 
 
 if not TYPE_CHECKING:  # a star import takes the names of the installed line only
     from agentscope_reme.agentscope_line import installed_line
 
-    _FOREIGN = {1: {"agentscope_v2"}, 2: {"agentscope_v1"}}.get(
+    _FOREIGN = {1: {"agentscope_v2"}, 2: {"agentscope_v1", "copaw"}}.get(
         installed_line(), {*_LINES, "agentscope_line"}
     )
     __all__ = [name for name in __all__ if _HOME[name] not in _FOREIGN]

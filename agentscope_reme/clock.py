@@ -59,7 +59,7 @@ def _zone(timezone: str | None) -> tzinfo:
         return get_localzone()
     try:
         return ZoneInfo(timezone)
-    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+    except (ZoneInfoNotFoundError, ValueError, OSError, TypeError, AttributeError) as error:
         raise BadInput(
             timezone, "no such time zone", "Use an IANA name such as 'Europe/Berlin'."
         ) from error

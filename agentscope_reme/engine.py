@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, AsyncExitStack
+from datetime import time
 from typing import Final, Protocol
 
 from agentscope_reme.clock import Clock
@@ -13,15 +15,17 @@ from agentscope_reme.files.disk import Disk
 from agentscope_reme.files.journal import Journal
 from agentscope_reme.files.locks import WorkspaceLocks
 from agentscope_reme.files.session_logs import SessionLogs
-from agentscope_reme.messages import Message
 from agentscope_reme.ports import AgentPort, ChatPort, EmbeddingPort
 from agentscope_reme.runtime.embedder import Embedder
 from agentscope_reme.runtime.failures import FailureLog
 from agentscope_reme.runtime.index_upkeep import IndexUpkeep
+from agentscope_reme.runtime.schedule import DailyJob, Schedule
 from agentscope_reme.runtime.serial_worker import SerialWorker
 from agentscope_reme.settings import Settings
 from agentscope_reme.steps.context import ApplicationContext, Components
 from agentscope_reme.steps.distil import DistilStep
+from agentscope_reme.steps.dream import AutoDreamStep
+from agentscope_reme.steps.retention import RetentionStep
 from agentscope_reme.store.base import BaseFileStore
 from agentscope_reme.store.indexer import FileIndexer
 from agentscope_reme.store.local_store import LocalFileStore
@@ -30,6 +34,10 @@ from agentscope_reme.store.watcher import WorkspaceWatcher
 from agentscope_reme.tools.redaction import Redactor
 from agentscope_reme.vault.vault import Vault
 from agentscope_reme.workspace import Workspace
+
+_MOST_IN_VAIN: Final = 3
+"""How often a session that fails while others succeed is caught up by itself; later its next turn,
+a call or the next start does it. A text no provider takes must not cost a call for ever."""
 
 
 class Background(Protocol):
@@ -54,6 +62,7 @@ class Engine:
         chat: for checkpoints of long contexts; optional.
         agent: for daily cards; optional.
         embedding: for vectors; optional.
+        store: where derived data is kept; by default a `LocalFileStore`.
     """
 
     def __init__(
@@ -66,10 +75,11 @@ class Engine:
         chat: ChatPort | None = None,
         agent: AgentPort | None = None,
         embedding: EmbeddingPort | None = None,
+        store: BaseFileStore | None = None,
     ) -> None:
         disk = Disk(fsync=settings.fsync)
         locks = WorkspaceLocks(workspace, patience_seconds=settings.lock_patience_seconds)
-        store = LocalFileStore(workspace, settings=settings)
+        store = store or LocalFileStore(workspace, settings=settings)
         vault = Vault(
             workspace,
             store,
@@ -107,10 +117,19 @@ class Engine:
         )
         self.notices: Final[list[str]] = []
         self.watching: Sequence[str] = ()
+        self.schedule: Final = Schedule(
+            self._daily_jobs(),
+            workspace,
+            clock,
+            disk,
+            locks,
+            on_failure=self.failures.report,
+        )
         self._distil = DistilStep()
         self._distiller: SerialWorker | None = None
         self._opened = AsyncExitStack()
         self._turns: dict[str, int] = {}
+        self._in_vain: Counter[str] = Counter()
 
     async def start(self) -> None:
         """Open store and vault, settle what a crash left, index what changed meanwhile.
@@ -139,7 +158,12 @@ class Engine:
         return sum(part.queued for part in self._background())
 
     async def drain(self, deadline_seconds: float) -> bool:
-        """Wait for the background work there is; ``False`` when the deadline came first."""
+        """Wait for the background work there is; ``False`` when the deadline came first.
+
+        Turns that `distil_soon` only counted are distilled too.
+        """
+        if self._distiller is not None:
+            self.flush_soon()
         clock, done = self.components.clock, True
         end = clock.monotonic() + deadline_seconds
         for part in self._background():
@@ -156,22 +180,23 @@ class Engine:
             return
         self._submit(session_id)
 
+    def flush_soon(self, session_id: str | None = None) -> None:
+        """Submit what `distil_soon` only counted so far: of one session, or of all."""
+        counted = list(self._turns) if session_id is None else [session_id]
+        for one in counted:
+            if self._turns.pop(one, 0):
+                self._submit(one)
+
     async def catch_up_soon(self) -> None:
         """Submit every session that waits: called when a model has just proved to be alive."""
         for session_id in await asyncio.to_thread(self.components.logs.waiting):
-            self._submit(session_id)
+            if session_id not in self._turns and self._in_vain[session_id] < _MOST_IN_VAIN:
+                self._submit(session_id, again=True)
 
     def embed_soon(self) -> None:
         """Submit a background run that fills in missing vectors."""
         if self.components.embedder is not None:
             self.components.embedder.fill_soon()
-
-    async def archive(self, session_id: str, messages: Iterable[Message]) -> str:
-        """Append turns in full to ``session/agentscope/``; returns the archive's path."""
-        archive = self.components.logs.archive(session_id)
-        with self.in_a_hurry():
-            await asyncio.to_thread(archive.append, list(messages))
-        return archive.path
 
     def in_a_hurry(self) -> AbstractContextManager[None]:
         """For what a reply waits for: a lock that a stopped process holds is given up soon."""
@@ -194,6 +219,8 @@ class Engine:
         if parts.embedder is not None:
             parts.embedder.open()
             opened.push_async_callback(parts.embedder.close)
+        opened.push_async_callback(self.schedule.close)
+        await self.schedule.start()
         if parts.settings.watch:
             watcher = WorkspaceWatcher(
                 parts.workspace, parts.settings, self._on_paths, self.failures.report
@@ -202,18 +229,42 @@ class Engine:
             opened.push_async_callback(watcher.stop)
             await watcher.start()
 
+    def _daily_jobs(self) -> list[DailyJob]:
+        """What the settings ask for once a day."""
+        settings, jobs = self.components.settings, list[DailyJob]()
+        if settings.dream_at is not None and self.components.agent is not None:
+            jobs.append(DailyJob("auto_dream", time.fromisoformat(settings.dream_at), self._dream))
+        if settings.forget_after_days:
+            at = time.fromisoformat(settings.retention_at)
+            jobs.append(DailyJob("retention", at, self._retain))
+        return jobs
+
+    async def _dream(self) -> None:
+        await AutoDreamStep()(self.application)
+        self.embed_soon()
+
+    async def _retain(self) -> None:
+        await RetentionStep()(self.application, dry_run=False)
+
     def _background(self) -> list[Background]:
-        parts = (self.upkeep, self._distiller, self.components.embedder)
+        parts = (self.upkeep, self._distiller, self.components.embedder, self.schedule)
         return [part for part in parts if part is not None]
 
-    def _submit(self, session_id: str) -> None:
+    def _submit(self, session_id: str, *, again: bool = False) -> None:
         if self._distiller is None:
             raise Closed(str(self.components.workspace), "the memory is not started", "Start it.")
-        self._distiller.submit(session_id, lambda: self._distil_now(session_id))
+        self._distiller.submit(session_id, lambda: self._distil_now(session_id, again))
 
-    async def _distil_now(self, session_id: str) -> None:
-        result = await self._distil(self.application, session_id=session_id)
+    async def _distil_now(self, session_id: str, again: bool) -> None:
+        images = self.components.settings.record_images
+        result = await self._distil(
+            self.application, session_id=session_id, images_if_possible=images
+        )
         self.embed_soon()
+        if result.success:
+            self._in_vain.pop(session_id, None)
+        elif again:
+            self._in_vain[session_id] += 1
         if result.model_calls and result.success:
             await self.catch_up_soon()
 

@@ -53,6 +53,7 @@ def read_row(row: Mapping[str, Any]) -> Message:
         raise BadMessage(row, "a message must be an object", _EXAMPLE)
     try:
         role, name = _speaker(row)
+        _refuse_silent(row, role)
         moment, moment_text = _event_time(row)
         message_id = row.get("id")
         return Message(
@@ -73,7 +74,16 @@ def read_row(row: Mapping[str, Any]) -> Message:
         ) from error
 
 
+_SAYS: Final = ("content", "text", "tool_calls", "tool_call_id", "function_call", "refusal")
+
 _EXAMPLE: Final = 'For example {"role": "user", "content": "Hello"}.'
+
+
+def _refuse_silent(row: Mapping[str, Any], role: Role) -> None:
+    """A row that could say nothing is a mistake; an assistant may well have said nothing."""
+    said = [key for key in _SAYS if key in row]
+    if not said or (role == "user" and all(row[key] is None for key in said)):
+        raise BadMessage(dict(row), "a message needs `content`", _EXAMPLE)
 
 
 def _event_time(row: Mapping[str, Any]) -> tuple[datetime | None, str | None]:

@@ -7,9 +7,12 @@ of a memory.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar, runtime_checkable
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ValidationError
 
@@ -17,6 +20,7 @@ from agentscope_reme.messages import DataBlock, Message, TextBlock
 
 if TYPE_CHECKING:
     from agentscope_reme.clock import Clock
+    from agentscope_reme.context.tool_results import ResultLimits
     from agentscope_reme.results import (
         AutoMemoryResult,
         RecallResult,
@@ -105,11 +109,36 @@ class Tool:
         object.__setattr__(self, "call", _checking(self.name, self.args, self.call))
 
     def json_schema(self) -> dict[str, Any]:
-        """The arguments as a JSON schema object, the way model providers want it."""
-        schema = self.args.model_json_schema()
-        schema.pop("title", None)
-        schema.setdefault("properties", {})
-        return schema
+        """The arguments as a JSON schema object, the way model providers want it; your own copy.
+
+        It holds what a model needs and no more: every word of it is in the prompt of every call.
+        """
+        return copy.deepcopy(_schema_of(self.args))
+
+
+@cache
+def _schema_of(args: type[BaseModel]) -> dict[str, Any]:
+    schema: dict[str, Any] = _without_titles(args.model_json_schema())
+    schema.pop("description", None)  # of the Python class; the tool has its own
+    schema.setdefault("properties", {})
+    return schema
+
+
+def _without_titles(schema: Any) -> Any:
+    """Without the titles Pydantic makes of names, and without defaults that say nothing."""
+    match schema:
+        case {"properties": dict(properties), **rest}:
+            kept = {name: _without_titles(field) for name, field in properties.items()}
+            return {**_without_titles(rest), "properties": kept}
+        case dict():
+            return {
+                key: _without_titles(value)
+                for key, value in schema.items()
+                if key != "title" and not (key == "default" and value is None)
+            }
+        case list():
+            return [_without_titles(item) for item in schema]
+    return schema
 
 
 def _checking(
@@ -200,6 +229,51 @@ class EmbeddingPort(Protocol):
 
 
 @runtime_checkable
+class QueryEmbedding(Protocol):
+    """What an `EmbeddingPort` can do beside: some models want questions marked as questions.
+
+    For others `EmbeddingPort.embed` makes the vectors of both.
+    """
+
+    async def embed_query(self, text: str) -> list[float]:
+        """The vector of a question, in the space of the passages.
+
+        Raises:
+            ModelFailed: the provider failed.
+        """
+
+
+@runtime_checkable
+class PreparedEmbedding(Protocol):
+    """What an `EmbeddingPort` can do beside: load what its first answer would wait for."""
+
+    async def prepare(self) -> None:
+        """Get ready; called once, in the background, before the first question.
+
+        Raises:
+            ModelFailed: it cannot.
+        """
+
+
+def space_name(provider: str, model: str, dimensions: object, endpoint: object = None) -> str:
+    """The `EmbeddingPort.space_id` of a model behind an address.
+
+    Args:
+        provider: whose protocol is spoken.
+        model: what the provider calls the model.
+        dimensions: the width that was asked for, as it was given.
+        endpoint: where the provider is reached; equal names elsewhere may be other models.
+            ``None`` where the provider itself is meant.
+    """
+    parts = urlsplit(str(endpoint or ""))
+    host = parts.hostname or ""
+    if parts.port is not None:
+        host = f"{host}:{parts.port}"
+    place = f"@{host}{parts.path.rstrip('/')}" if host else ""  # never the user or the query: keys
+    return f"{provider}{place}/{model}/{dimensions}"
+
+
+@runtime_checkable
 class MemoryService(Protocol):
     """What adapters, hooks and services ask of a memory; `ReMe` is one."""
 
@@ -215,10 +289,10 @@ class MemoryService(Protocol):
     def language(self) -> str:
         """``en`` or ``zh``: the language of prompts and notices."""
 
-    async def start(self) -> None:
-        """Open the workspace; calling it again does nothing."""
+    async def start(self) -> object:
+        """Open the workspace; calling it again does nothing. What it returns means nothing."""
 
-    async def close(self) -> None:
+    async def close(self) -> object:
         """Drain background work and close; calling it again does nothing."""
 
     async def search(self, query: str, *, limit: int = 5) -> SearchResult:
@@ -234,6 +308,12 @@ class MemoryService(Protocol):
     ) -> RecordResult:
         """Save turns durably; idempotent by message id. Distillation follows in the background."""
 
+    def flush_soon(self, session_id: str) -> None:
+        """Submit, without waiting, the distillation of recorded turns that wait for more of them.
+
+        For moments after which turns are gone from a window: call it before a compaction.
+        """
+
     async def archive(self, session_id: str, messages: Sequence[Any]) -> str:
         """Keep, in full, what leaves a context window; returns the archive's path."""
 
@@ -243,7 +323,11 @@ class MemoryService(Protocol):
         """Distil turns into the daily card of their session."""
 
     async def summarise(self, messages: Sequence[Any], *, previous_summary: str = "") -> str:
-        """One checkpoint text that stands for the messages; raises when it cannot be made."""
+        """One checkpoint text that stands for the messages; raises when it cannot be made.
+
+        An implementation may also take ``extra_instruction``, a wish of the user, and
+        ``archived``, the path under which the messages are kept in full.
+        """
 
     async def status(self) -> StatusResult:
         """Counts, queues and every failure so far."""
@@ -253,3 +337,38 @@ class MemoryService(Protocol):
 
     def report_failure(self, where: str, error: BaseException) -> None:
         """Log once per kind of failure, count it and show it in `status()`."""
+
+
+@runtime_checkable
+class Openable(Protocol):
+    """What a memory can say beside `MemoryService`: whether it is open."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its calls need not wait for a start."""
+
+
+@runtime_checkable
+class OffloadService(Protocol):
+    """What a memory can do beside `MemoryService`: keep oversized tool results in files."""
+
+    async def offload_tool_results(
+        self, messages: Sequence[Any], limits: ResultLimits | None = None
+    ) -> list[Message]:
+        """The same messages with oversized tool results shortened, the whole of them in files.
+
+        Raises:
+            ReMeError: a payload could not be saved; nothing was changed.
+        """
+
+
+@runtime_checkable
+class SummaryService(Protocol):
+    """What a memory can do beside `MemoryService`: note in files what left a window."""
+
+    def add_async_summary_task(self, messages: Sequence[Any]) -> None:
+        """Submit messages for a summary in the background; they are safe when this returns.
+
+        Raises:
+            ReMeError: nothing was submitted.
+        """

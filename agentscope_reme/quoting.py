@@ -7,7 +7,14 @@ from typing import Final
 
 from agentscope_reme.messages import RECALL_TAG
 
-WRAPPERS: Final = (RECALL_TAG, "conversation", "card", "earlier_checkpoint")
+WRAPPERS: Final = (
+    RECALL_TAG,
+    "conversation",
+    "card",
+    "earlier_checkpoint",
+    "previous-summary",
+    "resource_text",
+)
 """Every element this library wraps quoted text in."""
 
 _OPENING: Final = re.compile(r"<(?=[\s/]*(?:" + "|".join(WRAPPERS) + r")\b)", re.IGNORECASE)

@@ -86,7 +86,8 @@ class AutoMemoryResult(Result):
     """What became of a conversation.
 
     ``path`` is ``None`` when no card was written: the model found nothing worth keeping, or the
-    work is still ``pending`` because no model was there or it failed.
+    work is still ``pending`` because no model was there or it failed. ``tags`` come with the card,
+    at most three; ``auto_tag`` names cards that were written without one, and why.
     """
 
     path: str | None = None
@@ -96,8 +97,98 @@ class AutoMemoryResult(Result):
     date: str = ""
     images: list[str] = Field(default_factory=list)
     tags: list[str] = Field(default_factory=list)
+    auto_tag: list[Failure] = Field(default_factory=list)
     pending: bool = False
     failed: list[Failure] = Field(default_factory=list)
+    model_calls: int = 0
+
+
+class DreamUnit(BaseModel):
+    """One thing worth knowing in the long run, as a dream found it in daily notes."""
+
+    name: str
+    summary: str = ""
+    bucket: str = ""
+    paths: list[str] = Field(default_factory=list)
+
+
+class Integration(BaseModel):
+    """What became of a unit: ``CREATE``, ``CORROBORATE``, ``REFINE`` or ``CORRECT`` of a node."""
+
+    unit: str
+    action: str
+    target_path: str
+    note: str = ""
+
+
+class Topic(BaseModel):
+    """Something the person may want to come back to."""
+
+    title: str
+    reason: str = ""
+    evidence: str = ""
+    keywords: list[str] = Field(default_factory=list)
+    paths: list[str] = Field(default_factory=list)
+
+
+class DreamResult(Result):
+    """What one dream did.
+
+    ``units`` are those this run took on, ``carried`` the names of units and paths of daily files
+    that wait for the next run (``pending`` says whether there are any, or another process dreams).
+    ``diff`` is the one change in the history, ``change_id`` its id; a dry run has the diff only.
+    """
+
+    date: str = ""
+    units: list[DreamUnit] = Field(default_factory=list)
+    integrated: list[Integration] = Field(default_factory=list)
+    failed: list[Failure] = Field(default_factory=list)
+    topics: list[Topic] = Field(default_factory=list)
+    diff: str = ""
+    change_id: str = ""
+    dry_run: bool = False
+    pending: bool = False
+    carried: list[str] = Field(default_factory=list)
+    model_calls: int = 0
+    agent_runs: int = 0
+
+
+class ProactiveResult(Result):
+    """The topics of one day's ``interests.yaml``; none when nothing was written for it."""
+
+    date: str = ""
+    path: str = ""
+    topics: list[Topic] = Field(default_factory=list)
+
+
+class ResourceCard(BaseModel):
+    """What became of one resource.
+
+    ``path`` is its card: ``None`` when the model found nothing to keep (``declined``).
+    ``inbound`` lists links to a card that was ``removed``; ``previous`` is where a resource stood
+    that was ``moved``.
+    """
+
+    resource: str
+    path: str | None = None
+    action: Literal["created", "updated", "moved", "removed", "declined"]
+    tags: list[str] = Field(default_factory=list)
+    inbound: list[FileLink] = Field(default_factory=list)
+    previous: str = ""
+
+
+class AutoResourceResult(Result):
+    """What became of resources; each one is in one of the lists, or ``unchanged``.
+
+    A long one that could not be read to its end yet is in ``cards`` and in ``pending``.
+    ``failed`` are tried again by the next call; ``skipped`` are files nobody can make a card of.
+    """
+
+    cards: list[ResourceCard] = Field(default_factory=list)
+    unchanged: int = 0
+    pending: list[str] = Field(default_factory=list)
+    failed: list[Failure] = Field(default_factory=list)
+    skipped: list[Failure] = Field(default_factory=list)
     model_calls: int = 0
 
 
@@ -138,6 +229,20 @@ class ChangeResult(Result):
     inbound: list[FileLink] = Field(default_factory=list)
     touched: list[str] = Field(default_factory=list)
     indexed: bool = True
+
+
+class RememberResult(ChangeResult):
+    """Where something is remembered.
+
+    Attributes:
+        statement: as it stands there now.
+        corroborated: a node said so already; it got a date, and sources, instead of a repetition.
+        redacted: the kinds of secrets that were taken out.
+    """
+
+    statement: str = ""
+    corroborated: bool = False
+    redacted: list[str] = Field(default_factory=list)
 
 
 class FrontMatterResult(ChangeResult):
@@ -223,6 +328,56 @@ class DiffResult(Result):
     """A unified diff of one change; ``answer`` is the diff itself."""
 
     change_id: str
+
+
+class ForgottenPart(BaseModel):
+    """One thing that is forgotten, or that stays though it is near.
+
+    Attributes:
+        layer: ``turn`` (a line of a session log), ``archive`` and ``transcript`` (the same turn
+            where it was kept in full), ``summary`` (where it waits to be summarised), ``image``
+            and other ``attachment``, ``card``, ``statement`` (lines of a file), ``digest``,
+            ``resource``, ``file``, ``link`` (to something that goes), ``name`` (of a file, or in
+            its front matter) or ``topic``.
+        path: the file.
+        start_line: 1-based; 0 for the whole file.
+        end_line: inclusive.
+        text: how it begins.
+        reason: why it goes, or why it stays.
+    """
+
+    layer: str
+    path: str
+    start_line: int = 0
+    end_line: int = 0
+    text: str = ""
+    reason: str = ""
+
+
+class ForgetResult(Result):
+    """What was forgotten, or with ``dry_run`` what would be.
+
+    Attributes:
+        dry_run: nothing was changed.
+        plan_id: names exactly these parts; the same files give the same id.
+        parts: everything that goes.
+        kept: what stays and says something of it, and why: pinned files, and statements that rest
+            on other sources as well.
+        similar: what a search finds beside the exact matches of a query; it stays.
+        change_id: the receipt, as `history` lists it.
+        earlier: what goes of the journal and the trash, counted: ``changes`` that cannot be undone
+            any more, ``versions`` and files in the ``trash``.
+        indexed: false when the index follows with the next change.
+    """
+
+    dry_run: bool = True
+    plan_id: str = ""
+    parts: list[ForgottenPart] = Field(default_factory=list)
+    kept: list[ForgottenPart] = Field(default_factory=list)
+    similar: list[ForgottenPart] = Field(default_factory=list)
+    change_id: str = ""
+    earlier: dict[str, int] = Field(default_factory=dict)
+    indexed: bool = True
 
 
 class IndexResult(Result):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from agentscope_reme.errors import BadInput
 
@@ -13,6 +13,9 @@ DOTTED_KEYS: Final[Mapping[str, str]] = {
     "components.agent_wrapper.default.context_config.max_image_num": "max_image_num",
 }
 """Settings that configuration files know by a longer name."""
+
+
+_TIME_OF_DAY: Final = r"^(?:[01]\d|2[0-3]):[0-5]\d$"
 
 
 class Settings(BaseModel):
@@ -30,6 +33,13 @@ class Settings(BaseModel):
         if not isinstance(values, Mapping):
             return values
         return {DOTTED_KEYS.get(str(key), key): value for key, value in values.items()}
+
+    @field_validator("forget_after_days")
+    @classmethod
+    def _at_least_a_day(cls, rule: dict[str, int]) -> dict[str, int]:
+        if any(days < 1 for days in rule.values()):
+            raise ValueError("days of retention must be at least 1")
+        return rule
 
     @classmethod
     def from_dotted(cls, values: Mapping[str, Any]) -> Settings:
@@ -85,13 +95,21 @@ class Settings(BaseModel):
     recorded is recorded with the next reply."""
 
     max_image_num: int = Field(default=5, ge=0)
-    """Images one `auto_memory` call may send to the model."""
+    """Images one `auto_memory` call may have, and one background run is shown; with 0 none are."""
+
+    record_images: bool = True
+    """Hooks, middleware and `record` save the images of a conversation, and show them to a model
+    that sees; without it they are only mentioned."""
 
     record_every_turns: int = Field(default=1, ge=1)
     """The hooks distil after every N-th recorded reply of a session."""
 
     auto_memory_prompt_tokens: int = Field(default=24_000, ge=1000)
     """Largest conversation part one distilling run is given, in estimated tokens."""
+
+    dream_prompt_tokens: int = Field(default=24_000, ge=4000)
+    """Largest prompt a dream sends, in estimated tokens: daily files beyond it wait for the next
+    one, a node's evidence is cut with a word on how to read on."""
 
     agent_max_iters: int = Field(default=12, ge=1)
     """Model calls one background agent run may make."""
@@ -124,11 +142,28 @@ class Settings(BaseModel):
     embedding_deadline_ms: int = Field(default=3000, ge=1)
     """How long a search waits for the vector of its query, in milliseconds."""
 
+    embedding_cache_vectors: int = Field(default=200_000, ge=0)
+    """How many vectors are kept under ``metadata/`` in case the index is lost or made anew: 150 MB
+    of 384 numbers each, 400 MB of 1,024; the oldest go first, with 0 none are kept."""
+
     seen_ttl_hours: float = Field(default=24.0, gt=0)
     """How long one `tool_context_id` remembers what it was already shown, in hours."""
 
     journal_retention_days: int = Field(default=90, ge=1)
     """How long changes can be undone, in days."""
+
+    dream_at: str | None = Field(default=None, pattern=_TIME_OF_DAY)
+    """Dream once a day at this local time, ``HH:MM``, while the memory is open; a missed dream is
+    caught up once. Off without it."""
+
+    forget_after_days: dict[Literal["session", "daily", "resource"], int] = Field(
+        default_factory=dict
+    )
+    """A rule of retention: by layer, after how many days raw material is forgotten, pinned files
+    excepted. Off by default: nothing is removed by its age."""
+
+    retention_at: str = Field(default="04:00", pattern=_TIME_OF_DAY)
+    """When the rule of retention is applied once a day, local time; only when there is one."""
 
     fsync: bool = True
     """Flush to the device before acknowledging; only throw-away workspaces turn this off."""

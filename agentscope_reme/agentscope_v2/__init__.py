@@ -10,6 +10,7 @@ from agentscope_reme.agentscope_v2.attach import Attachment, attach_v2
 from agentscope_reme.agentscope_v2.formatter import ReMeFormatter
 from agentscope_reme.agentscope_v2.messages import from_neutral, to_neutral
 from agentscope_reme.agentscope_v2.middleware import ReMeMemoryMiddleware
+from agentscope_reme.agentscope_v2.offloader import ReMeOffloader
 from agentscope_reme.agentscope_v2.ports import agent_port, chat_port, embedding_port
 from agentscope_reme.agentscope_v2.tools import as_toolbase, register_tools
 
@@ -17,6 +18,7 @@ __all__ = [
     "Attachment",
     "ReMeFormatter",
     "ReMeMemoryMiddleware",
+    "ReMeOffloader",
     "agent_port",
     "as_toolbase",
     "attach_v2",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import chain, count
 from typing import Final
 
 from agentscope.agent import Agent
@@ -9,6 +11,7 @@ from agentscope.agent import Agent
 from agentscope_reme.agentscope_v2.middleware import Mode, ReMeMemoryMiddleware
 from agentscope_reme.errors import BadInput
 from agentscope_reme.ports import MemoryService
+from agentscope_reme.workspace import encode_name
 
 _MODES: Final[dict[str, Mode]] = {
     "auto": "static",
@@ -30,14 +33,14 @@ class Attachment:
     def __init__(self, agent: Agent, middleware: ReMeMemoryMiddleware) -> None:
         self.middleware = middleware
         self._agent = agent
-        for chain in _chains(agent):
-            chain.insert(0, middleware)  # outermost: it sees inputs first and the end last
+        for hooks in _chains(agent):
+            hooks.insert(0, middleware)  # outermost: it sees inputs first and the end last
 
     def detach(self) -> None:
         """Take the memory off the agent; what was recorded stays, and so do registered tools."""
-        for chain in _chains(self._agent):
-            if self.middleware in chain:
-                chain.remove(self.middleware)
+        for hooks in _chains(self._agent):
+            if self.middleware in hooks:
+                hooks.remove(self.middleware)
 
 
 def attach_v2(
@@ -50,6 +53,8 @@ def attach_v2(
     compact: bool = True,
 ) -> Attachment:
     """Give an existing agent a memory; attaching twice records and recalls once.
+
+    Another session of the same memory is refused: one conversation cannot be two.
 
     Args:
         reme: the memory; started at the next reply when it was not.
@@ -64,15 +69,35 @@ def attach_v2(
         A handle whose `detach()` undoes it.
 
     Raises:
-        BadInput: `recall` is none of these values, or the agent is not one of AgentScope 2.x.
+        BadInput: `recall` is none of these values, the agent is not one of AgentScope 2.x, or it
+            has this memory already under another session.
     """
     chosen = {True: "auto", False: "off"}[recall] if isinstance(recall, bool) else recall
     if chosen not in _MODES:
         raise BadInput(recall, "no such kind of recall", f"Use one of {', '.join(_MODES)}.")
+    if session_id is not None:
+        encode_name(session_id)
+    present = [one for one in _chains(agent)[0] if isinstance(one, ReMeMemoryMiddleware)]
+    for one in present:
+        one.refuse_other_session(reme, agent, session_id)
     middleware = ReMeMemoryMiddleware(
-        reme, mode=_MODES[chosen], session_id=session_id, record=record, compact=compact
+        reme,
+        mode=_MODES[chosen],
+        session_id=session_id,
+        record=record,
+        compact=compact,
+        key=_key(reme, present),
     )
     return Attachment(agent, middleware)
+
+
+def _key(reme: MemoryService, present: Sequence[ReMeMemoryMiddleware]) -> str:
+    """One key for one memory: two memories of an agent each remember how far they are."""
+    own = [one.key for one in present if one.serves(reme)]
+    taken = {one.key for one in present}
+    numbered = (f"agentscope_reme-{number}" for number in count(2))
+    free = (key for key in chain(["agentscope_reme"], numbered) if key not in taken)
+    return own[0] if own else next(free)
 
 
 def _chains(agent: Agent) -> list[list[object]]:

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
-from contextlib import aclosing
+from contextlib import AbstractContextManager, aclosing, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final, Literal, get_args
 from weakref import WeakKeyDictionary
 
 from agentscope.agent import Agent
 from agentscope.event import ReplyEndEvent
-from agentscope.message import Msg
+from agentscope.message import DataBlock, Msg, URLSource
 from agentscope.middleware import MiddlewareBase
 from agentscope.tool import ToolBase
 
+from agentscope_reme.agentscope_v2.checkpoint import summarised_by
+from agentscope_reme.agentscope_v2.dropped import Snapshot, dropped
 from agentscope_reme.agentscope_v2.formats import supports_images
 from agentscope_reme.agentscope_v2.injection import injected, recalled_message
 from agentscope_reme.agentscope_v2.messages import is_recalled
 from agentscope_reme.agentscope_v2.tools import as_toolbase, register_tools
-from agentscope_reme.agentscope_v2.turns import Progress, dropped, is_parked, snapshot
+from agentscope_reme.agentscope_v2.turns import Progress, is_parked
 from agentscope_reme.errors import BadInput
 from agentscope_reme.ports import MemoryService, Tool
 from agentscope_reme.runtime.starting import start_soon, started
@@ -27,6 +30,14 @@ from agentscope_reme.runtime.starting import start_soon, started
 Mode = Literal["both", "static", "agent", "off"]
 
 _SHARE_OF_WINDOW: Final = 8  # recalled text never takes more than this fraction of the context
+
+
+_SELDOM: Final = frozenset(
+    {"stat", "frontmatter_read", "frontmatter_update", "frontmatter_delete"}
+    | {"daily_list", "daily_write"}
+)
+"""Tools that mode ``both`` leaves out unless they are named: recall and the daily cards do their
+work there, and every tool costs about 100 tokens of every prompt."""
 
 
 @dataclass(slots=True)
@@ -61,7 +72,10 @@ class ReMeMemoryMiddleware(MiddlewareBase):
         session_id: one session for every agent; by default each agent's ``state.session_id``.
         record: save turns as they end.
         compact: archive and record what a compression of the context is about to drop.
-        include: names of the memory tools to offer; all of them by default.
+        checkpoint: let the memory's model write the summary of a compression, a checkpoint with
+            fixed sections; when it fails, AgentScope's own summary is made.
+        include: names of the memory tools to offer; by default all of them, in mode ``both``
+            without the handling of front matter and of single days.
         read_only: offer only tools that change nothing.
         key: where progress stands in ``agent.state.middle_context``; two memories on one agent
             need two keys.
@@ -78,6 +92,7 @@ class ReMeMemoryMiddleware(MiddlewareBase):
         session_id: str | None = None,
         record: bool = True,
         compact: bool = True,
+        checkpoint: bool = False,
         include: Sequence[str] | None = None,
         read_only: bool = False,
         key: str = "agentscope_reme",
@@ -89,18 +104,45 @@ class ReMeMemoryMiddleware(MiddlewareBase):
         self._session_id = session_id
         self._records = record
         self._compacts = compact
+        self._checkpoint = checkpoint
         self._include = include
         self._read_only = read_only
         self._key = key
         self._turns: WeakKeyDictionary[Agent, _Turn] = WeakKeyDictionary()
+        self._names: frozenset[str] | None = None
 
     async def get_middleware_key(self) -> str:
         """Where progress stands in ``agent.state.middle_context``."""
         return self._key
 
+    @property
+    def key(self) -> str:
+        """Where progress stands in ``agent.state.middle_context``."""
+        return self._key
+
+    def serves(self, reme: MemoryService) -> bool:
+        """Whether this is a middleware of that memory."""
+        return reme is self._reme
+
+    def refuse_other_session(
+        self, reme: MemoryService, agent: Agent, session_id: str | None
+    ) -> None:
+        """Refuse a second session of one memory for an agent that has this middleware.
+
+        Raises:
+            BadInput: `reme` records this agent under another session.
+        """
+        known, wanted = self._session_of(agent), session_id or str(agent.state.session_id)
+        if self.serves(reme) and known != wanted:
+            raise BadInput(
+                wanted,
+                f"this agent is attached to this memory as the session {known!r}",
+                "Call `detach()` of that handle first, or use the same session.",
+            )
+
     async def list_tools(self) -> list[ToolBase]:
         """The memory tools, for a toolkit that is built before the first reply."""
-        return [as_toolbase(tool) for tool in self._tools()]
+        return [as_toolbase(tool, in_its_session=True) for tool in self._tools()]
 
     async def on_reply(
         self, agent: Agent, input_kwargs: dict[str, Any], next_handler: Callable[..., Any]
@@ -142,14 +184,20 @@ class ReMeMemoryMiddleware(MiddlewareBase):
         self, agent: Agent, input_kwargs: dict[str, Any], next_handler: Callable[..., Any]
     ) -> None:
         """Let AgentScope shorten the context, and keep in full what it dropped."""
-        if not self._compacts:
-            await next_handler(**input_kwargs)
-            return
-        before = snapshot(agent.state.context)
+        before = Snapshot(agent.state.context) if self._compacts else None
         try:
-            await next_handler(**input_kwargs)
+            with self._summarised(agent, input_kwargs) as given:
+                await next_handler(**given)
         finally:  # a compression that was interrupted may have dropped messages all the same
-            await self._keep_dropped(agent, before)
+            if before is not None and before.differs_from(agent.state.context):
+                await self._keep_dropped(agent, before.messages())
+
+    def _summarised(
+        self, agent: Agent, given: dict[str, Any]
+    ) -> AbstractContextManager[dict[str, Any]]:
+        if not self._checkpoint:
+            return nullcontext(given)
+        return summarised_by(self._reme, agent, given)
 
     async def _begin(self, agent: Agent, turn: _Turn) -> None:
         start_soon(self._reme)
@@ -196,17 +244,19 @@ class ReMeMemoryMiddleware(MiddlewareBase):
             return
         try:
             await started(self._reme)
-            progress = Progress(agent.state, self._key)
-            fresh = await asyncio.to_thread(  # attachments on disk are read here
+            progress, messages = Progress(agent.state, self._key), list(context)
+            look = partial(
                 progress.fresh,
-                list(context),
+                messages,
                 originals=turn.originals,
                 agent_name=agent.name,
-                memory_tools={tool.name for tool in self._reme.tools()},
+                memory_tools=self._tool_names(),
             )
+            on_disk = _names_files(messages) or _names_files(turn.originals.values())
+            fresh = await asyncio.to_thread(look) if on_disk else look()
             if fresh:
-                messages = [item.message for item in fresh]
-                await self._reme.record(turn.session_id, messages, distil=distil)
+                said = [item.message for item in fresh]
+                await self._reme.record(turn.session_id, said, distil=distil)
                 progress.mark(fresh)
         except Exception as error:  # noqa: BLE001 - what was not recorded is tried again next turn
             self._reme.report_failure("middleware.record", error)
@@ -216,25 +266,48 @@ class ReMeMemoryMiddleware(MiddlewareBase):
         turn = running or _Turn(self._session_of(agent))
         try:
             lost = await asyncio.to_thread(dropped, before, agent.state.context, turn.originals)
-            if not lost:
-                return
+        except Exception as error:  # noqa: BLE001 - memory must never cost a reply
+            self._reme.report_failure("middleware.archive", error)
+            lost = []
+        if not lost:
+            return
+        await self._record(agent, turn, before, distil=running is None)
+        try:  # after the log has the words: then they are searched there, once
             await started(self._reme)
             await self._reme.archive(turn.session_id, lost)
         except Exception as error:  # noqa: BLE001 - memory must never cost a reply
             self._reme.report_failure("middleware.archive", error)
-        await self._record(agent, turn, before, distil=running is None)
+
+    def _tool_names(self) -> frozenset[str]:
+        if self._names is None:
+            self._names = frozenset(tool.name for tool in self._reme.tools())
+        return self._names
 
     def _session_of(self, agent: Agent) -> str:
         return self._session_id or str(agent.state.session_id)
 
     def _tools(self) -> list[Tool]:
-        return self._reme.tools(include=self._include, read_only=self._read_only)
+        tools = self._reme.tools(include=self._include, read_only=self._read_only)
+        if self._mode != "both" or self._include is not None:
+            return tools
+        return [tool for tool in tools if tool.name not in _SELDOM]
 
 
 def _originals(inputs: object) -> dict[str, Msg]:
     """Copies of a turn's messages, before AgentScope replaces attachments; none on a resume."""
     given = inputs if isinstance(inputs, list) else [inputs]
     return {msg.id: msg.model_copy(deep=True) for msg in given if isinstance(msg, Msg)}
+
+
+def _names_files(messages: Iterable[Msg]) -> bool:
+    """Whether attachments have to be read from files, which takes a thread."""
+    return any(
+        isinstance(block, DataBlock)
+        and isinstance(block.source, URLSource)
+        and block.source.url.scheme == "file"
+        for msg in messages
+        for block in msg.content
+    )
 
 
 def _last_question(context: Sequence[Msg]) -> list[Msg]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import math
 from collections.abc import Sequence
-from typing import Any, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
-from agentscope.embedding import EmbeddingModelBase
+from agentscope.embedding import EmbeddingModelBase, EmbeddingResponse
 from agentscope.message import Msg
 from agentscope.model import ChatModelBase
 from pydantic import BaseModel
@@ -31,9 +32,14 @@ from agentscope_reme.ports import (
     ChatReply,
     EmbeddingPort,
     StructuredReply,
+    space_name,
 )
 
 T = TypeVar("T", bound=BaseModel)
+
+_BLOCKING: Final = frozenset({"DashScopeEmbeddingModel"})
+"""Classes that wait for the network without yielding to the event loop: up to AgentScope 2.0.3 at
+least; later ones use a thread themselves."""
 
 
 def chat_port(model: ChatModelBase, formatter: Any = None) -> ChatPort:
@@ -101,12 +107,14 @@ class _EmbeddingModelPort:
 
     @property
     def space_id(self) -> str:
-        return f"{type(self._model).__name__}/{self._model.model}/{self._model.dimensions}"
+        model = self._model
+        address = getattr(model.credential, "base_url", None)
+        return space_name(type(model).__name__, model.model, model.dimensions, address)
 
     async def embed(self, inputs: Sequence[str | DataBlock]) -> list[list[float]]:
         try:
             asked = [self._input(item) for item in inputs]
-            response = await self._model(asked)
+            response = await self._respond(asked)
             vectors = [[float(number) for number in vector] for vector in response.embeddings]
         except ModelFailed:
             raise
@@ -124,6 +132,12 @@ class _EmbeddingModelPort:
                 self._model.model, "it returned a vector that is empty or not finite", "Try again."
             )
         return vectors
+
+    async def _respond(self, asked: list[Any]) -> EmbeddingResponse:
+        if any(cls.__name__ in _BLOCKING for cls in type(self._model).__mro__):
+            # A loop of its own in a thread: the SDK behind it waits synchronously.
+            return await asyncio.to_thread(lambda: asyncio.run(self._model(asked)))
+        return await self._model(asked)
 
     def _input(self, item: str | DataBlock) -> Any:
         if isinstance(item, str):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from agentscope.message import TextBlock, ToolResultState
 from agentscope.permission import PermissionBehavior, PermissionContext, PermissionDecision
@@ -14,6 +14,9 @@ from agentscope_reme.messages import DataBlock
 from agentscope_reme.ports import Tool, ToolOutput
 
 
+_SESSION: Final = "session_id"
+
+
 class MemoryTool(ToolBase):
     """One memory tool; always allowed, because the tool itself holds the caller's rights.
 
@@ -21,11 +24,14 @@ class MemoryTool(ToolBase):
     reply. In AgentScope's ``explore`` mode only read-only tools run.
     """
 
-    def __init__(self, tool: Tool) -> None:
+    def __init__(self, tool: Tool, *, in_its_session: bool = False) -> None:
         super().__init__()
         self.name = tool.name
         self.description = tool.description
         self.input_schema = tool.json_schema()
+        self.is_state_injected = in_its_session and _SESSION in self.input_schema["properties"]
+        if self.is_state_injected:  # AgentScope says which one it is: a model could name any
+            del self.input_schema["properties"][_SESSION]
         self.is_read_only = tool.read_only
         self.is_concurrency_safe = tool.read_only
         self._tool = tool
@@ -40,12 +46,21 @@ class MemoryTool(ToolBase):
 
     async def call(self, *args: Any, **kwargs: Any) -> ToolChunk:
         """Run the tool; wrong arguments and failures are told in words, never raised."""
+        state = kwargs.pop("_agent_state", None)
+        if self.is_state_injected:
+            kwargs[_SESSION] = None if state is None else str(state.session_id)
         return _chunk(await self._tool.call(kwargs))
 
 
-def as_toolbase(tool: Tool) -> ToolBase:
-    """A memory tool for ``Toolkit(tools=[...])`` of AgentScope 2.0.3 and later."""
-    return MemoryTool(tool)
+def as_toolbase(tool: Tool, *, in_its_session: bool = False) -> ToolBase:
+    """A memory tool for ``Toolkit(tools=[...])`` of AgentScope 2.0.3 and later.
+
+    Args:
+        tool: the tool, in no framework's form.
+        in_its_session: take a ``session_id`` among its arguments from the state of the agent that
+            calls it, instead of from the model.
+    """
+    return MemoryTool(tool, in_its_session=in_its_session)
 
 
 async def register_tools(toolkit: Toolkit, tools: Sequence[Tool]) -> list[str]:
@@ -59,18 +74,24 @@ async def register_tools(toolkit: Toolkit, tools: Sequence[Tool]) -> list[str]:
         tools: the memory tools, as `MemoryService.tools` gives them.
 
     Returns:
-        The names that were added.
+        The names that now run this library's tools, added now or before.
     """
     if not _missing(toolkit, tools):
-        return []  # the usual case, at every reply: no MCP server is asked for its tools
+        return _ours(toolkit, tools)  # at every reply: no MCP server is asked for its tools
     groups = [group.name for group in toolkit.tool_groups]
     schemas = await toolkit.get_tool_schemas(groups)
     taken = {schema["function"]["name"] for schema in schemas}
     # Looked at again after the pause: another agent may share this toolkit.
-    added = [tool for tool in _missing(toolkit, tools) if tool.name not in taken]
-    for tool in added:
-        await _add(toolkit, as_toolbase(tool))
-    return [tool.name for tool in added]
+    for tool in _missing(toolkit, tools):
+        if tool.name not in taken:
+            await _add(toolkit, as_toolbase(tool, in_its_session=True))
+    return _ours(toolkit, tools)
+
+
+def _ours(toolkit: Toolkit, tools: Sequence[Tool]) -> list[str]:
+    present = [tool for group in toolkit.tool_groups for tool in group.tools]
+    ours = {tool.name for tool in present if isinstance(tool, MemoryTool)}
+    return [tool.name for tool in tools if tool.name in ours]
 
 
 def _missing(toolkit: Toolkit, tools: Sequence[Tool]) -> list[Tool]:

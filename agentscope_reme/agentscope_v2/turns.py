@@ -32,6 +32,10 @@ class Fresh:
 class Progress:
     """The recorded blocks of one agent's context.
 
+    While a reply may still grow, the ids of its blocks stand here; of every other message, only
+    that it was recorded. Messages that left the context are forgotten, so this never holds more
+    ids than the context has messages, and those of one reply's blocks.
+
     Args:
         state: the agent's state.
         key: where in ``middle_context`` the progress stands.
@@ -40,6 +44,7 @@ class Progress:
     def __init__(self, state: AgentState, key: str) -> None:
         self._state = state
         self._key = key
+        self._growing = state.reply_id
 
     def fresh(
         self,
@@ -57,11 +62,15 @@ class Progress:
             agent_name: whose messages may still grow; all others are finished when they arrive.
             memory_tools: tools whose answers are recalled text and are left out.
         """
+        self._growing = self._state.reply_id
         seen = {id_: set(keys) for id_, keys in self._recorded().items()}
+        finished = {id_ for id_, keys in seen.items() if not keys}
         found = []
         for msg in context:
+            if msg.id in finished or is_recalled(msg):
+                continue
             grows = msg.role == "assistant" and msg.name == agent_name
-            if is_recalled(msg) or (msg.id in seen and not grows):
+            if msg.id in seen and not grows:
                 continue
             fresh = _fresh(originals.get(msg.id, msg), seen.get(msg.id), memory_tools)
             if fresh is not None:
@@ -76,7 +85,9 @@ class Progress:
             earlier = known.get(fresh.source_id, [])
             known[fresh.source_id] = list(dict.fromkeys([*earlier, *fresh.keys]))
         alive = {msg.id for msg in self._state.context} | {self._state.reply_id}
-        kept = {id_: keys for id_, keys in known.items() if id_ in alive}
+        kept = {
+            id_: keys if id_ == self._growing else [] for id_, keys in known.items() if id_ in alive
+        }
         self._state.middle_context[self._key] = {"recorded": kept}
 
     def _recorded(self) -> dict[str, list[str]]:
@@ -87,7 +98,7 @@ class Progress:
 
 def _fresh(msg: Msg, seen: set[str] | None, memory_tools: Collection[str]) -> Fresh | None:
     blocks = [b for b in msg.content if not isinstance(b, HintBlock | ThinkingBlock)]
-    keys = {_key(block): block for block in blocks}
+    keys = {key_of(block): block for block in blocks}
     new = [block for key, block in keys.items() if key not in (seen or ())]
     if not new:
         return None
@@ -100,7 +111,7 @@ def _fresh(msg: Msg, seen: set[str] | None, memory_tools: Collection[str]) -> Fr
         return None
     kept = tuple(_without_memory(block, memory_tools) for block in message.blocks)
     message = message.model_copy(update={"blocks": kept})
-    return Fresh(msg.id, tuple(_key(b) for b in said), message) if kept else None
+    return Fresh(msg.id, tuple(key_of(b) for b in said), message) if kept else None
 
 
 def _without_memory(block: Any, memory_tools: Collection[str]) -> Any:
@@ -111,56 +122,8 @@ def _without_memory(block: Any, memory_tools: Collection[str]) -> Any:
     return block
 
 
-def snapshot(context: Iterable[Msg]) -> list[Msg]:
-    """The context as it is now; later replacements of blocks do not reach it."""
-    return [
-        msg.model_copy(update={"content": [_frozen(block) for block in msg.content]})
-        for msg in context
-    ]
-
-
-def _frozen(block: Any) -> Any:
-    if isinstance(block, ScopeToolResult) and isinstance(block.output, list):
-        return block.model_copy(update={"output": list(block.output)})
-    return block
-
-
-def dropped(
-    before: Iterable[Msg], after: Iterable[Msg], originals: Mapping[str, Msg]
-) -> list[Message]:
-    """What was in a context before and is not any more, in full.
-
-    Args:
-        before: a `snapshot`.
-        after: the context now.
-        originals: this turn's inputs by id, taken whole instead of what became of them.
-    """
-    left = {stamp for msg in after for block in msg.content for stamp in _stamps(msg, block)}
-    lost = []
-    for msg in before:
-        gone = [b for b in msg.content if not _stamps(msg, b) <= left]
-        gone = [b for b in gone if not isinstance(b, HintBlock)]
-        if not gone or is_recalled(msg):
-            continue
-        original = originals.get(msg.id)
-        if original is not None:
-            lost.append(to_neutral(original))
-        elif len(gone) == len(msg.content):
-            lost.append(to_neutral(msg))
-        else:
-            lost.append(to_neutral(msg, gone, message_id=segment_id(msg.id, gone)))
-    return lost
-
-
-def _stamps(msg: Msg, block: Any) -> set[tuple[str, str, int]]:
-    """A block's identity and size; those of the parts of a tool result too."""
-    parts = block.output if isinstance(block, ScopeToolResult) else []
-    inner = [part for part in parts if not isinstance(part, str)]
-    size = len(parts) if isinstance(parts, str) else _size(block)
-    return {(msg.id, _key(block), size), *((msg.id, _key(part), _size(part)) for part in inner)}
-
-
-def _size(block: Any) -> int:
+def size_of(block: Any) -> int:
+    """The length of what a block says, in characters."""
     if isinstance(block, DataBlock):
         return 0
     return len(str(getattr(block, "text", "") or getattr(block, "input", "")))
@@ -168,11 +131,12 @@ def _size(block: Any) -> int:
 
 def segment_id(message_id: str, blocks: Sequence[Any]) -> str:
     """A stable id for a part of a message."""
-    names = "\0".join(f"{_key(block)}:{_size(block)}" for block in blocks)
+    names = "\0".join(f"{key_of(block)}:{size_of(block)}" for block in blocks)
     return f"{message_id}:{hashlib.sha256(names.encode()).hexdigest()[:12]}"
 
 
-def _key(block: Any) -> str:
+def key_of(block: Any) -> str:
+    """What tells a block from every other one of its message."""
     return f"{block.type}:{block.id}"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import PurePosixPath
 
+from agentscope_reme.chunking.archived_words import ARCHIVE_FOLDER
 from agentscope_reme.chunking.chunker import Chunker
 from agentscope_reme.chunking.json_file import JsonFileChunker
 from agentscope_reme.chunking.jsonl_file import JsonlFileChunker
@@ -12,7 +13,7 @@ from agentscope_reme.chunking.plain import DEFAULT_OVERLAP_BYTES, DefaultFileChu
 from agentscope_reme.chunking.session_log import SessionLogChunker
 from agentscope_reme.workspace import MARKDOWN_SUFFIXES
 
-_DIALOG_FOLDER = "session/dialog/"
+_LOGS = ("session/dialog/", ARCHIVE_FOLDER)
 
 
 def chunker_for(path: str, chunk_byte_size: int) -> Chunker:
@@ -28,7 +29,7 @@ def chunker_for(path: str, chunk_byte_size: int) -> Chunker:
     match PurePosixPath(path).suffix.casefold():
         case suffix if suffix in MARKDOWN_SUFFIXES:
             return MarkdownFileChunker(chunk_byte_size)
-        case ".jsonl" if path.startswith(_DIALOG_FOLDER):
+        case ".jsonl" if path.startswith(_LOGS):
             return SessionLogChunker(chunk_byte_size)
         case ".jsonl" | ".ndjson":
             return JsonlFileChunker(chunk_byte_size)

@@ -82,10 +82,11 @@ def cut_line(line: str, size: int, *, first: int | None = None) -> Iterator[tupl
         first: another limit for the first piece.
     """
     cut = CutText(line)
+    ascii_only = line.isascii()
     start = characters = 0
     while start < len(cut.data):
         room = size if start or first is None else first
         end = cut.cut_before(start, start + room)
-        length = len(cut.text(start, end))
+        length = end - start if ascii_only else len(cut.text(start, end))
         yield characters, characters + length
         start, characters = end, characters + length

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from agentscope_reme.chunking.archived_words import ARCHIVE_FOLDER, archived_words
 from agentscope_reme.chunking.chunker import ChunkList, byte_length, checked_size
 from agentscope_reme.chunking.cutting import cut_line
 from agentscope_reme.chunking.turn_labels import Speaker
@@ -28,7 +29,8 @@ class SessionLogChunker:
     """Packs whole messages, rendered ``[name @ date time] text``, up to the chunk size.
 
     Control lines (anything with ``type`` at top level), unreadable lines, messages without words
-    and versions that a later line replaces are left out. The text is made from the lines, not a
+    and versions that a later line replaces are left out. Of an archive, only what the log of its
+    session does not say is taken (see `archived_words`). The text is made from the lines, not a
     slice of them: ``metadata["rendered"]`` is true, and ``metadata["messages"]`` names the ids.
     A message larger than a chunk is cut, and each part repeats the label (see `turn_labels`).
 
@@ -69,6 +71,7 @@ class SessionLogCutter:
         self._pack: list[_Turn] = []
         self._shown: list[str] = []
         self._pack_size = 0
+        self._words: Final = archived_words if path.startswith(ARCHIVE_FOLDER) else _words
         self.lines = 0
 
     @property
@@ -78,7 +81,8 @@ class SessionLogCutter:
 
     def begin(self, text: str) -> None:
         """Take in the first lines of a log."""
-        self._add(_turns(_rows(without_surrogates(text).removeprefix(BOM), 1)))
+        rows = _rows(without_surrogates(text).removeprefix(BOM), 1)
+        self._add(_turns(rows, self._words))
         self.lines = text.count("\n")
 
     def grow(self, text: str) -> bool:
@@ -91,7 +95,7 @@ class SessionLogCutter:
         rows = _rows(without_surrogates(text), self.lines + 1)
         if any(isinstance(row.get("supersedes"), str) for row in rows.values()):
             return False
-        self._add(_turns(rows))
+        self._add(_turns(rows, self._words))
         self.lines += text.count("\n")
         return True
 
@@ -149,7 +153,9 @@ def _rows(text: str, first_line: int) -> dict[int, Mapping[str, Any]]:
     return {number: row for number, line in numbered if (row := _message_row(line)) is not None}
 
 
-def _turns(said: Mapping[int, Mapping[str, Any]]) -> Iterator[_Turn]:
+def _turns(
+    said: Mapping[int, Mapping[str, Any]], words_of: Callable[[Mapping[str, Any]], str]
+) -> Iterator[_Turn]:
     """The newest version of every message, in file order."""
     rows: dict[int, Mapping[str, Any]] = {}
     newest: dict[str, int] = {}
@@ -161,7 +167,7 @@ def _turns(said: Mapping[int, Mapping[str, Any]]) -> Iterator[_Turn]:
             newest[row["id"]] = number
         rows[number] = row
     for number, row in rows.items():
-        words = _words(row)
+        words = without_surrogates(words_of(row)).strip()
         if words:
             message_id = row.get("id")
             yield _Turn(
@@ -189,7 +195,7 @@ def _words(row: Mapping[str, Any]) -> str:
         and block.get("type") == "text"
         and isinstance(block.get("text"), str)
     ]
-    return without_surrogates("\n".join(said)).strip()
+    return "\n".join(said)
 
 
 def _speaker(row: Mapping[str, Any]) -> Speaker:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from agentscope_reme.agentscope_line import installed_line, require_line
+from agentscope_reme.context.result_files import VaultResultFiles
+from agentscope_reme.context.tool_results import ResultLimits, ToolResultCompactor
 from agentscope_reme.errors import BadInput, ReMeError
 from agentscope_reme.facade.index import IndexCalls
-from agentscope_reme.messages import whole_characters
+from agentscope_reme.facade.models import neutral
+from agentscope_reme.messages import Message, whole_characters
 from agentscope_reme.ports import MemoryService, Tool, ToolOutput
+from agentscope_reme.runtime.starting import started
 from agentscope_reme.tools.agent_tools import file_tools, search_tool
 from agentscope_reme.tools.scope import AGENT
 
@@ -34,14 +39,7 @@ class AgentCalls(IndexCalls):
         """
         if include is not None and not isinstance(include, list | tuple | set | frozenset):
             raise BadInput(include, "`include` must be a list of names", "Pass a list of strings.")
-        report = self._engine.failures.report
-        operations = self._operations(AGENT)
-        tools = [
-            search_tool(
-                self.search, on_failure=report, answer_bytes=operations.settings.tool_answer_bytes
-            ),
-            *map(self._started_first, file_tools(operations, on_failure=report)),
-        ]
+        tools = self._all_tools
         known = {tool.name for tool in tools}
         unknown = sorted(set(include or ()) - known)
         if unknown:
@@ -52,10 +50,22 @@ class AgentCalls(IndexCalls):
             if (include is None or tool.name in include) and (tool.read_only or not read_only)
         ]
 
+    @cached_property
+    def _all_tools(self) -> tuple[Tool, ...]:
+        """Made once: an agent service asks for them at every turn."""
+        report = self._engine.failures.report
+        operations = self._operations(AGENT)
+        search = search_tool(
+            self.search, on_failure=report, answer_bytes=operations.settings.tool_answer_bytes
+        )
+        files = file_tools(operations, on_failure=report)
+        return tuple(self._started_first(tool) for tool in (search, *files))
+
     def _started_first(self, tool: Tool) -> Tool:
         async def call(arguments: Any) -> ToolOutput:
             try:
-                await self._ready()
+                self._refuse_closed()
+                await started(self._service())  # which gives up on a start that hangs
             except ReMeError as error:
                 return ToolOutput(whole_characters(str(error)), success=False)
             output = await tool.call(arguments)
@@ -184,6 +194,30 @@ class AgentCalls(IndexCalls):
             include=include,
             read_only=read_only,
         )
+
+    async def offload_tool_results(
+        self, messages: Sequence[Any], limits: ResultLimits | None = None
+    ) -> list[Message]:
+        """Shorten oversized tool results; the whole of them is kept below ``tool_result/``.
+
+        Doing it again changes nothing and writes nothing.
+
+        Args:
+            messages: a window in any form, oldest first.
+            limits: what counts as oversized.
+
+        Returns:
+            The messages in the library's own form; `ToolResultBlock.omitted` names the files.
+
+        Raises:
+            BadMessage: one of them is no message.
+            StorageFailed: a file could not be written.
+        """
+        known = neutral(messages)
+        parts = await self._ready()
+        files = VaultResultFiles(parts.vault, parts.disk)
+        with self._engine.in_a_hurry():
+            return await ToolResultCompactor(files, parts.language).compact(known, limits)
 
     def _service(self) -> MemoryService:
         return cast("MemoryService", self)

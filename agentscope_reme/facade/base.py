@@ -65,6 +65,13 @@ class Calls:
         """Where steps of your own run: ``await MyStep()(reme.application, ...)``."""
         return self._engine.application
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the workspace is open, so that calls need not wait for a start."""
+        opening = self._opening
+        usable = opening is not None and opening.done() and not _failed(opening)
+        return usable and self._closing is None
+
     async def _close(self) -> None:
         opening = self._opening
         if opening is not None:
@@ -73,14 +80,17 @@ class Calls:
                 await self._engine.close()
 
     async def _ready(self) -> Components:
+        self._refuse_closed()
+        await self.start()
+        return self._engine.components
+
+    def _refuse_closed(self) -> None:
         if self._closing is not None:
             raise Closed(
                 str(self._engine.components.workspace.root),
                 "the memory was closed",
                 "Call `start()` to use it again, or open a new `ReMe`.",
             )
-        await self.start()
-        return self._engine.components
 
     def _require_this_loop(self, task: asyncio.Task[None]) -> None:
         if task.get_loop() is not asyncio.get_running_loop():

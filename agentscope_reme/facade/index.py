@@ -19,8 +19,12 @@ from agentscope_reme.results import (
     StatusResult,
     TagsResult,
 )
+from agentscope_reme.runtime.embedder import Embedder
+from agentscope_reme.runtime.schedule import Schedule
+from agentscope_reme.settings import Settings
 from agentscope_reme.steps import IndexStep, RecallStep, SearchStep
 from agentscope_reme.steps.doctor import DoctorStep
+from agentscope_reme.steps.dream import dream_backlog
 from agentscope_reme.steps.graph import SnapshotStep, TraverseStep
 from agentscope_reme.steps.session import pending_sessions
 from agentscope_reme.store.base import StoreStats
@@ -207,6 +211,7 @@ class IndexCalls(Calls):
             f"{stats.files} files, {stats.chunks} chunks, {stats.links} links",
             f"{len(pending)} session(s) waiting to be distilled, {self._engine.queued} job(s)",
             *(f"{where}: failed {n} time(s)" for where, n in failures.counts.items()),
+            *_told_of(self._engine.schedule, parts.settings, stats),
             *notices,
         ]
         return StatusResult(
@@ -216,16 +221,47 @@ class IndexCalls(Calls):
             chunks=stats.chunks,
             pending_sessions=pending,
             queued_jobs=self._engine.queued,
-            vectors_pending=_vectors_pending(stats, wanted=parts.embedder is not None),
+            vectors_pending=await asyncio.to_thread(_vectors_pending, parts.embedder),
             dirty=list(parts.vault.dirty),
             failures=failures.counts,
             last_failures=failures.last,
             notices=notices,
-            details={"redacted": parts.redactor.counts},
+            details={
+                "redacted": parts.redactor.counts,
+                "pinned": stats.pinned,
+                "dream": await asyncio.to_thread(dream_backlog, parts),
+                "schedule": await asyncio.to_thread(_schedule_of, self._engine.schedule),
+                "forget_after_days": dict(parts.settings.forget_after_days),
+            },
         )
 
 
-def _vectors_pending(stats: StoreStats, *, wanted: bool) -> int:
-    if not wanted:
-        return 0
-    return stats.vectors_pending if stats.vectors else stats.chunks  # no space is known yet
+def _told_of(schedule: Schedule, settings: Settings, stats: StoreStats) -> list[str]:
+    """What happens by itself, in words; nothing of it by default."""
+    rows = [
+        f"{name} runs at {due.isoformat(timespec='minutes')}"
+        for name, due in schedule.next_runs().items()
+    ]
+    rule = settings.forget_after_days
+    if rule:
+        told = ", ".join(f"{layer} after {days} days" for layer, days in sorted(rule.items()))
+        rows.append(f"Forgotten by age: {told}")
+    if stats.pinned:
+        rows.append(f"{stats.pinned} pinned file(s), which only you change")
+    return rows
+
+
+def _schedule_of(schedule: Schedule) -> dict[str, dict[str, str]]:
+    """When each daily job ran last, how that ended, and when it is due next."""
+    last = schedule.last_runs()
+    told: dict[str, dict[str, str]] = {}
+    for name, due in schedule.next_runs().items():
+        told[name] = {"next": due.isoformat(timespec="minutes")}
+        run = last.get(name)
+        if run is not None and run.outcome != "new":
+            told[name] |= {"last": run.at.isoformat(timespec="seconds"), "outcome": run.outcome}
+    return told
+
+
+def _vectors_pending(embedder: Embedder | None) -> int:
+    return 0 if embedder is None else embedder.vectors_pending()

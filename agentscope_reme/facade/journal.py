@@ -10,7 +10,11 @@ from agentscope_reme.facade.base import Calls
 from agentscope_reme.results import ChangeRecord, ChangeResult, DiffResult, HistoryResult
 from agentscope_reme.tools.access import plain_text, whole_number
 
-_ENDED: Final = {"aborted": ["(never made)"], "prepared": ["(unfinished)"]}
+_ENDED: Final = {
+    "aborted": ["(never made)"],
+    "prepared": ["(unfinished)"],
+    "forgotten": ["(forgotten; cannot be undone)"],
+}
 
 
 class JournalCalls(Calls):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from typing import Any, cast
 
 from agentscope_reme.agentscope_line import installed_line
@@ -17,12 +18,14 @@ def chat_port_of(model: Any, formatter: Any) -> ChatPort | None:
     """A chat model as a `ChatPort`; an object that is one already stays itself.
 
     Raises:
-        BadInput: no AgentScope is installed that could run it.
+        BadInput: it is no chat model of the installed AgentScope, or none is installed.
     """
+    _refuse_class(model, "chat_model")
     if model is None or _has(model, "complete", "structured"):
         return cast("ChatPort | None", model)
     if _has(model, "run"):
         return None  # an agent port alone: it writes cards, but completes nothing
+    _refuse_strangers(model, formatter)
     match installed_line():
         case 1:
             from agentscope_reme.agentscope_v1 import ports as first
@@ -40,12 +43,14 @@ def agent_port_of(model: Any, formatter: Any) -> AgentPort | None:
     """A chat model as an `AgentPort`; an object that is one already stays itself.
 
     Raises:
-        BadInput: no AgentScope is installed that could run it.
+        BadInput: it is no chat model of the installed AgentScope, or none is installed.
     """
+    _refuse_class(model, "chat_model")
     if model is None or _has(model, "run"):
         return cast("AgentPort | None", model)
     if _has(model, "complete", "structured"):
         return None  # a chat port alone: it completes, but runs no tools
+    _refuse_strangers(model, formatter)
     match installed_line():
         case 1:
             from agentscope_reme.agentscope_v1 import ports as first
@@ -63,10 +68,12 @@ def embedding_port_of(model: Any) -> EmbeddingPort | None:
     """An embedding model as an `EmbeddingPort`; an object that is one already stays itself.
 
     Raises:
-        BadInput: no AgentScope is installed that could run it.
+        BadInput: it is no embedding model of the installed AgentScope, or none is installed.
     """
+    _refuse_class(model, "embedding_model")
     if model is None or _has(model, "embed", "space_id"):
         return cast("EmbeddingPort | None", model)
+    _refuse_other(model, "embedding_model", "embedding", "EmbeddingModelBase")
     match installed_line():
         case 1:
             from agentscope_reme.agentscope_v1 import ports as first
@@ -117,6 +124,46 @@ def _neutral(message: Any, as_given: bool) -> Message:
         "not a message",
         'Pass dictionaries such as {"role": "user", "content": "Hello"}, or AgentScope messages.',
     )
+
+
+def refuse_formatter(formatter: Any) -> None:
+    """Refuse what cannot be a formatter, whether or not there is a model.
+
+    Raises:
+        BadInput: it is something else.
+    """
+    if formatter is not None:
+        _refuse_class(formatter, "formatter")
+        _refuse_other(formatter, "formatter", "formatter", "FormatterBase")
+
+
+def _refuse_strangers(model: Any, formatter: Any) -> None:
+    _refuse_other(model, "chat_model", "model", "ChatModelBase")
+    refuse_formatter(formatter)
+
+
+def _refuse_class(value: Any, argument: str) -> None:
+    if isinstance(value, type):
+        raise BadInput(
+            value.__name__, f"`{argument}` is a class", "Make an instance of it and pass that."
+        )
+
+
+def _refuse_other(value: Any, argument: str, module: str, base: str) -> None:
+    """Refuse what is not of the installed line; without AgentScope the caller refuses."""
+    line = installed_line()
+    if line is None or isinstance(value, getattr(import_module(f"agentscope.{module}"), base)):
+        return
+    raise BadInput(
+        _kind(value),
+        f"`{argument}` is no `{base}` of the installed AgentScope {line}.x",
+        _REMEDY if argument != "formatter" else "Pass the formatter of the model's provider.",
+    )
+
+
+def _kind(value: Any) -> str:
+    """What was given, without what it may hold: a model knows its key."""
+    return value if isinstance(value, str) else f"a {type(value).__module__}.{type(value).__name__}"
 
 
 def _has(value: Any, *names: str) -> bool:

@@ -16,7 +16,8 @@ from agentscope_reme.messages import Message
 from agentscope_reme.results import AutoMemoryResult
 from agentscope_reme.steps.base import Ref
 from agentscope_reme.steps.distil import DistilStep
-from agentscope_reme.steps.images import ImageTurns, prepare_images, save_images
+from agentscope_reme.steps.image_places import ImageTurns
+from agentscope_reme.steps.images import prepare_images, save_images
 from agentscope_reme.steps.record import RecordStep
 from agentscope_reme.steps.requests import NamedRequest, earlier_answer, fingerprint_of
 from agentscope_reme.steps.session import SessionStep, pending_sessions
@@ -132,15 +133,19 @@ class AutoMemoryStep(SessionStep[AutoMemoryResult]):
             yield
 
     async def _catch_up(self) -> AutoMemoryResult:
-        waiting = await asyncio.to_thread(pending_sessions, self.context.application.components)
+        """Distil what waits; what failed is tried again as long as others succeed meanwhile."""
+        left = await asyncio.to_thread(pending_sessions, self.context.application.components)
         total = AutoMemoryResult(answer="Nothing is waiting to be distilled.")
-        answers = []
-        for session_id in waiting:
-            one = await self.distil(self.context, session_id=session_id)
-            answers.append(f"{session_id}: {one.answer}")
+        ended: dict[str, AutoMemoryResult] = {}
+        while left:
+            for session_id in left:
+                ended[session_id] = await self.distil(self.context, session_id=session_id)
+            failed = [session_id for session_id in left if not ended[session_id].success]
+            left = failed if len(failed) < len(left) else []
+        for one in ended.values():
             _add(total, one)
-        if answers:
-            total.answer = "\n".join(answers)
+        if ended:
+            total.answer = "\n".join(f"{name}: {one.answer}" for name, one in ended.items())
         return total
 
 
@@ -153,5 +158,6 @@ def _add(total: AutoMemoryResult, one: AutoMemoryResult) -> None:
     total.date = one.date or total.date
     total.session_path = one.session_path
     total.images = list(dict.fromkeys([*total.images, *one.images]))
+    total.auto_tag.extend(one.auto_tag)
     total.failed.extend(one.failed)
     total.model_calls += one.model_calls

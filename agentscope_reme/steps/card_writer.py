@@ -10,7 +10,7 @@ from typing import Any, Final
 from agentscope_reme.clock import Clock
 from agentscope_reme.context.interleaved import Interleaved
 from agentscope_reme.context.transcript import shorten
-from agentscope_reme.errors import Conflict, ModelFailed
+from agentscope_reme.errors import BadPath, Conflict, ModelFailed
 from agentscope_reme.files.change_set import ChangeSet
 from agentscope_reme.files.documents import MarkdownDocument
 from agentscope_reme.files.views import FileView
@@ -26,6 +26,7 @@ from agentscope_reme.steps.cards import (
     find_card,
     free_path,
     slug,
+    tags_missing,
     with_provenance,
     with_source_images,
 )
@@ -35,6 +36,7 @@ from agentscope_reme.steps.transcript import add_transcript, render_transcript
 from agentscope_reme.store.base import BaseFileStore
 from agentscope_reme.tools.agent_tools import file_tools
 from agentscope_reme.tools.file_operations import FileOperations
+from agentscope_reme.tools.pinned import PinnedView
 from agentscope_reme.tools.redacting_view import RedactingView
 from agentscope_reme.tools.redaction import Redactor
 from agentscope_reme.tools.scope import OWNER, Scope, card_scope
@@ -59,6 +61,8 @@ class CardRequest:
     messages: tuple[Message, ...]
     hint: str = ""
     include_images: bool = False
+    listed_images: tuple[str, ...] = ()
+    """Images the card lists whether or not they are shown."""
 
     @property
     def sources(self) -> list[str]:
@@ -75,6 +79,8 @@ class CardOutcome:
     modified: bool
     calls: int
     tags: tuple[str, ...] = ()
+    without_tags: str | None = None
+    """Why the card that was written has no tags."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +128,7 @@ class CardWriter:
             modified=True,
             calls=run.calls,
             tags=card_tags(draft.content),
+            without_tags=tags_missing(draft.content),
         )
 
     def _existing_card(self, request: CardRequest) -> str | None:
@@ -146,7 +153,7 @@ class CardWriter:
             source_path=request.session_path,
         )
         wanted = _CREATE_TOOLS if card is None else _UPDATE_TOOLS
-        tools = [_noting(tool, refusals) for tool in self._tools(staged, scope, wanted)]
+        tools = [noting(tool, refusals) for tool in self._tools(staged, scope, wanted)]
         run: AgentRun[Any] = await self.agent.run(
             self._instructions(request),
             [await asyncio.to_thread(self._prompt, request, card, staged)],
@@ -154,12 +161,16 @@ class CardWriter:
             max_iters=max_iters,
             deadline=self.settings.agent_deadline_seconds,
         )
-        if refusals and not staged.changes():
+        if staged.changes():
+            return run
+        if refusals:
             raise ModelFailed(
                 refusals[-1],
                 "every change the model tried was refused",
                 "The turns stay pending and are tried again.",
             )
+        if not run.text.strip():  # "nothing worth keeping" is said in words
+            raise ModelFailed("", "the model said and changed nothing", "The turns stay pending.")
         return run
 
     def _tools(self, staged: ChangeSet, scope: Scope, wanted: tuple[str, ...]) -> list[Tool]:
@@ -222,7 +233,8 @@ class CardWriter:
             session_path=request.session_path,
             before=before,
         )
-        return _Draft(path, with_source_images(content, request.sources, before), before)
+        listed = dict.fromkeys([*request.sources, *request.listed_images])
+        return _Draft(path, with_source_images(content, listed, before), before)
 
     def _written(self, request: CardRequest, staged: ChangeSet) -> str | None:
         folder = f"daily/{request.day}/"
@@ -253,7 +265,7 @@ class CardWriter:
             stem = card_stem(draft.path)
             path = self._place(request, draft.content, staged, stem, own=draft.path)
             if path != draft.path:
-                staged.move(draft.path, path)
+                path = _renamed(staged, draft.path, path)
         self._operations(staged, replace(OWNER, actor=ACTOR)).daily_reindex(request.day)
         self.vault.commit(staged.changes(), actor=ACTOR, operation="auto_memory")
         return path
@@ -266,7 +278,16 @@ class CardWriter:
         return free_path(staged.paths(f"daily/{request.day}/"), request.day, wanted, own=own)
 
 
-def _noting(tool: Tool, refusals: list[str]) -> Tool:
+def _renamed(staged: ChangeSet, old: str, new: str) -> str:
+    """Where the card is after the move: a pinned file that links to it keeps it where it is."""
+    try:
+        PinnedView(staged, ACTOR).move(old, new)
+    except BadPath:
+        return old
+    return new
+
+
+def noting(tool: Tool, refusals: list[str]) -> Tool:
     """The tool, with what it refused to change written down."""
     if tool.read_only:
         return tool

@@ -9,10 +9,12 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 
 from agentscope_reme.files.documents import MarkdownDocument
+from agentscope_reme.files.pins import says_pinned
 from agentscope_reme.files.wikilinks import parse_wikilinks
 from agentscope_reme.schema import FileNode
 from agentscope_reme.store.base import BaseFileStore
 from agentscope_reme.store.filters import TAGS_PER_FILE, normalise_tags
+from agentscope_reme.tools.redaction import MARK
 from agentscope_reme.workspace import is_markdown
 
 TAG_KEY: Final = "memory_tags"
@@ -25,8 +27,15 @@ _KEPT_KEYS: Final = ("source_images", "source_resource", "memory_tags", "name", 
 def find_card(
     store: BaseFileStore, *, day: str, session_id: str, session_path: str
 ) -> FileNode | None:
-    """The one card of a session on a day: by ``session_id``, else by ``source_conversation``."""
-    cards = [node for node in store.nodes(f"daily/{day}/") if is_markdown(node.path)]
+    """The one card of a session on a day: by ``session_id``, else by ``source_conversation``.
+
+    A card its person pinned is not touched any more: what is new gets a card beside it.
+    """
+    cards = [
+        node
+        for node in store.nodes(f"daily/{day}/")
+        if is_markdown(node.path) and not says_pinned(node.front_matter.extra)
+    ]
     for node in cards:
         if str(node.front_matter.extra.get("session_id", "")) == session_id:
             return node
@@ -78,6 +87,16 @@ def with_provenance(
         document.set("session_id", session_id)
     if not _links_to(document, session_path):
         document.set("source_conversation", f"[[{session_path}]]")
+    return with_what_stood(document, before)
+
+
+def with_what_stood(document: MarkdownDocument, before: bytes | None) -> bytes:
+    """The card with its tags in order and with nothing lost that a model may not drop.
+
+    Args:
+        document: what became of the card.
+        before: the card as it was: its links stay, and the front matter keys every card keeps.
+    """
     _with_tags_in_order(document)
     if before is None:
         return document.dump()
@@ -142,7 +161,13 @@ def _add_sources(document: MarkdownDocument, lost: list[str]) -> None:
 def card_tags(data: bytes) -> tuple[str, ...]:
     """The tags a card carries, as the index spells them."""
     tags = MarkdownDocument.parse(data).front_matter.get(TAG_KEY)
-    return normalise_tags(tags if isinstance(tags, list) else [tags])[:TAGS_PER_FILE]
+    given = tags if isinstance(tags, list) else [tags]
+    return normalise_tags(tag for tag in given if MARK not in str(tag))[:TAGS_PER_FILE]
+
+
+def tags_missing(data: bytes) -> str | None:
+    """Why a card carries no tags although it was to get some; ``None`` when it has one."""
+    return None if card_tags(data) else "the model gave no tag that can be used"
 
 
 def _with_tags_in_order(document: MarkdownDocument) -> None:

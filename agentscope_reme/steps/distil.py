@@ -6,26 +6,28 @@ import asyncio
 import datetime
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from itertools import groupby, takewhile
+from dataclasses import replace
 from typing import Final
 from weakref import WeakValueDictionary
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from agentscope_reme.errors import Conflict, ReMeError
+from agentscope_reme.errors import Conflict, ModelFailed, ReMeError
 from agentscope_reme.files.growing_file import Extension
 from agentscope_reme.files.session_log import LoggedMessage, SessionLog
-from agentscope_reme.messages import Message, latest_moment
+from agentscope_reme.messages import Message
 from agentscope_reme.ports import AgentPort
 from agentscope_reme.results import AutoMemoryResult, Failure
 from agentscope_reme.runtime.budget import CallBudget
+from agentscope_reme.runtime.refusals import is_refusal
+from agentscope_reme.steps.auto_memory_answers import point_to_last_card, told
 from agentscope_reme.steps.base import Ref
 from agentscope_reme.steps.card_writer import CardOutcome, CardRequest, CardWriter
-from agentscope_reme.steps.images import image_folder, refuse_blind, sources_of, with_images
+from agentscope_reme.steps.image_places import image_folder
+from agentscope_reme.steps.images import kept_sources, refuse_blind, sources_of, with_images
+from agentscope_reme.steps.parts import Part, first_part
 from agentscope_reme.steps.requests import NamedRequest, earlier_answer
 from agentscope_reme.steps.session import SessionStep
-from agentscope_reme.steps.transcript import first_part
 
 _LOCKS: Final = "distilling"
 _FEWEST_CALLS: Final = 2  # write a card, and say so
@@ -38,6 +40,9 @@ class DistilArguments(BaseModel):
     split at day boundaries. ``date`` overrides the day of all of them. With ``include_images`` the
     model sees images: those of ``image_payloads`` as they were given, others as they were saved.
     ``image_sources`` are the images of the call; ``request`` is its name, for a repeat.
+
+    ``images_if_possible`` is for work nobody waits for: a model that sees is shown the saved
+    images, any other gets their sources in words, and the card lists them either way.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -47,16 +52,10 @@ class DistilArguments(BaseModel):
     date: datetime.date | None = None
     hint: str = ""
     include_images: bool = False
+    images_if_possible: bool = False
     image_payloads: Mapping[str, str] = Field(default_factory=dict)
     image_sources: tuple[str, ...] = ()
     request: NamedRequest | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    day: str
-    turns: list[LoggedMessage]
-    is_last: bool
 
 
 class DistilStep(SessionStep[AutoMemoryResult]):
@@ -80,7 +79,7 @@ class DistilStep(SessionStep[AutoMemoryResult]):
         Raises:
             BadInput: the session id cannot name a file.
         """
-        arguments = self.context.parse(DistilArguments)
+        arguments = self._seeing(self.context.parse(DistilArguments))
         log = self.log_of(arguments.session_id)
         result = AutoMemoryResult(
             session_path=self.evidence_of(log), images=list(arguments.image_sources)
@@ -95,11 +94,18 @@ class DistilStep(SessionStep[AutoMemoryResult]):
             else:
                 result.pending = bool(await asyncio.to_thread(log.pending))
             if not (result.pending or result.failed or result.date):
-                await asyncio.to_thread(_point_to_last_card, log, result)
-            told = _told(result, has_model=self.agent is not None)
-            if mine and arguments.request is not None and told.success and not told.pending:
-                await asyncio.to_thread(self._keep_answer, log, arguments.request, told)
-        return told
+                await asyncio.to_thread(point_to_last_card, log, result)
+            answer = told(result, has_model=self.agent is not None)
+            if mine and arguments.request is not None and answer.success and not answer.pending:
+                await asyncio.to_thread(self._keep_answer, log, arguments.request, answer)
+        return answer
+
+    def _seeing(self, arguments: DistilArguments) -> DistilArguments:
+        """Whether images are shown is settled once for a run."""
+        can_see = self.agent is not None and self.agent.supports_images
+        if not (arguments.images_if_possible and can_see and self.settings.max_image_num):
+            return arguments
+        return arguments.model_copy(update={"include_images": True})
 
     @asynccontextmanager
     async def _alone(self, session_id: str) -> AsyncIterator[bool]:
@@ -133,59 +139,34 @@ class DistilStep(SessionStep[AutoMemoryResult]):
                 result.failed.append(Failure(item=arguments.session_id, reason=str(error)))
                 return
 
-    def _first_part(self, arguments: DistilArguments, turns: Sequence[LoggedMessage]) -> _Part:
-        own = arguments.recorded_ids
-        first_is_own = turns[0].id in own
+    def _first_part(self, arguments: DistilArguments, turns: Sequence[LoggedMessage]) -> Part:
         images = self.settings.max_image_num if arguments.include_images else None
-        alike = list(takewhile(lambda turn: (turn.id in own) == first_is_own, turns))
-        if arguments.date is not None:
-            day = arguments.date.isoformat()
-        elif first_is_own:
-            day = self._latest_day(alike)
-        else:
-            day, alike = self._first_day(alike)
-        budget = self.settings.auto_memory_prompt_tokens
-        part = first_part(alike, self.clock, budget_tokens=budget, most_images=images)
-        return _Part(day, part, is_last=len(part) == len(turns))
-
-    def _latest_day(self, turns: Sequence[LoggedMessage]) -> str:
-        latest = latest_moment([turn.message for turn in turns], self.clock)
-        return (latest or self.context.now).date().isoformat()
-
-    def _first_day(self, turns: Sequence[LoggedMessage]) -> tuple[str, list[LoggedMessage]]:
-        current = next((day for turn in turns if (day := self._day(turn))), None)
-        days: list[str] = []
-        for turn in turns:  # a turn without a time belongs to the day of the one before it
-            current = self._day(turn) or current
-            days.append(current or self.context.now.date().isoformat())
-        _, first = next(groupby(zip(days, turns, strict=True), key=lambda pair: pair[0]))
-        return days[0], [turn for _, turn in first]
-
-    def _day(self, turn: LoggedMessage) -> str | None:
-        moment = turn.message.created_at
-        return self.clock.localise(moment).date().isoformat() if moment else None
+        return first_part(
+            turns,
+            own=arguments.recorded_ids,
+            date=arguments.date,
+            clock=self.clock,
+            now=self.context.now,
+            budget_tokens=self.settings.auto_memory_prompt_tokens,
+            most_images=images,
+        )
 
     async def _distil(
         self,
         arguments: DistilArguments,
         log: SessionLog,
-        part: _Part,
+        part: Part,
         writer: CardWriter,
         max_iters: int,
         result: AutoMemoryResult,
     ) -> int:
-        request = CardRequest(
-            day=part.day,
-            session_id=arguments.session_id,
-            session_path=result.session_path,
-            hint=arguments.hint,
-            messages=await asyncio.to_thread(self._shown, arguments, log, part),
-            include_images=arguments.include_images,
-        )
+        request = await asyncio.to_thread(self._request, arguments, log, part, result.session_path)
         if arguments.include_images:
             shown = sources_of(request.messages)
             result.images = list(dict.fromkeys([*result.images, *shown]))
-        outcome = await self._write_card(writer, request, max_iters)
+        patient = arguments.images_if_possible
+        write = self._write_card_in_words if patient else self._write_card
+        outcome = await write(writer, request, max_iters)
         result.model_calls += outcome.calls
         result.date = part.day
         if outcome.path is not None:
@@ -193,18 +174,36 @@ class DistilStep(SessionStep[AutoMemoryResult]):
             result.created = result.created or outcome.created
             result.modified = result.modified or outcome.modified
             result.tags = list(outcome.tags) or result.tags
+            if outcome.modified and outcome.without_tags:
+                result.auto_tag.append(Failure(item=outcome.path, reason=outcome.without_tags))
         answered = arguments.request if part.is_last else None
         await asyncio.to_thread(self._settle, log, part, outcome.path, answered, result)
         return outcome.calls
 
+    def _request(
+        self, arguments: DistilArguments, log: SessionLog, part: Part, session_path: str
+    ) -> CardRequest:
+        turns = [turn.message for turn in part.turns]
+        return CardRequest(
+            day=part.day,
+            session_id=arguments.session_id,
+            session_path=session_path,
+            hint=arguments.hint,
+            messages=self._shown(arguments, log, part),
+            include_images=arguments.include_images,
+            listed_images=tuple(kept_sources(turns)) if arguments.images_if_possible else (),
+        )
+
     def _shown(
-        self, arguments: DistilArguments, log: SessionLog, part: _Part
+        self, arguments: DistilArguments, log: SessionLog, part: Part
     ) -> tuple[Message, ...]:
         messages = tuple(turn.message for turn in part.turns)
         if not arguments.include_images:
             return messages
-        folder, given = image_folder(log), arguments.image_payloads
-        shown = tuple(with_images(message, self.vault, folder, given) for message in messages)
+        most = self.settings.max_image_num
+        shown = with_images(
+            messages, self.vault, image_folder(log), arguments.image_payloads, most_images=most
+        )
         if sources_of(shown):
             refuse_blind(self.agent)
         return shown
@@ -212,7 +211,7 @@ class DistilStep(SessionStep[AutoMemoryResult]):
     def _settle(
         self,
         log: SessionLog,
-        part: _Part,
+        part: Part,
         card: str | None,
         request: NamedRequest | None,
         result: AutoMemoryResult,
@@ -222,13 +221,13 @@ class DistilStep(SessionStep[AutoMemoryResult]):
         if request is None:
             written = log.mark_distilled(through, card=card)
         else:
-            told = _told(result.model_copy(), has_model=True)
+            answer = told(result.model_copy(), has_model=True)
             written = log.mark_distilled(
                 through,
                 card=card,
                 request_id=request.request_id,
                 fingerprint=request.fingerprint,
-                result=told.model_dump(mode="json"),
+                result=answer.model_dump(mode="json"),
             )
         self._follow(log, written)
 
@@ -272,26 +271,16 @@ class DistilStep(SessionStep[AutoMemoryResult]):
             self.failures.report("auto_memory", error)
         return await writer.write(request, max_iters=max_iters)
 
-
-def _point_to_last_card(log: SessionLog, result: AutoMemoryResult) -> None:
-    cards = [cursor.card for cursor in log.distilled() if cursor.card is not None]
-    result.path = cards[-1] if cards else None
-
-
-def _told(result: AutoMemoryResult, *, has_model: bool) -> AutoMemoryResult:
-    if result.failed:
-        said = f"The turns are saved in {result.session_path}; distilling them failed and will be "
-        said += f"tried again: {result.failed[-1].reason}"
-    elif result.pending:
-        busy = "the model calls of this run are used up, or another process is at it"
-        why = busy if has_model else "there is no model"
-        said = f"The turns are saved in {result.session_path} and wait to be distilled: {why}."
-    elif not result.date:
-        where = f", last into {result.path}" if result.path else ""
-        said = f"Nothing is waiting: all of {result.session_path} is distilled{where}."
-    elif result.path is None:
-        said = "Nothing worth a card was found."
-    else:
-        said = f"{'Created' if result.created else 'Updated'} {result.path}."
-    result.answer = said
-    return result
+    async def _write_card_in_words(
+        self, writer: CardWriter, request: CardRequest, max_iters: int
+    ) -> CardOutcome:
+        """The same for work nobody waits for; images a provider refuses are only named then."""
+        try:
+            return await self._write_card(writer, request, max_iters)
+        except ModelFailed as error:
+            if not request.sources or not is_refusal(error):
+                raise
+            self.failures.report("auto_memory.images", error)
+        blind = replace(request, include_images=False)
+        outcome = await self._write_card(writer, blind, max(max_iters - 1, _FEWEST_CALLS))
+        return replace(outcome, calls=outcome.calls + 1)

@@ -3,55 +3,20 @@
 from __future__ import annotations
 
 import base64
-import binascii
-import mimetypes
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from typing import Final
-from urllib.parse import urlsplit
 
-from agentscope_reme.context.interleaved import is_visible
+from agentscope_reme.context.interleaved import is_visible, mention
 from agentscope_reme.errors import BadInput, Conflict, ReMeError
 from agentscope_reme.files.changes import Write
 from agentscope_reme.files.session_log import SessionLog
-from agentscope_reme.messages import Block, DataBlock, Message, without_recalled
+from agentscope_reme.messages import Block, DataBlock, Message, TextBlock
 from agentscope_reme.ports import AgentPort
-from agentscope_reme.tools.images import image_type
+from agentscope_reme.steps.image_places import ImageTurns, Preparation, is_given
 from agentscope_reme.vault.vault import Vault
-
-IMAGE_FOLDER: Final = "session/images"
-"""Where originals are kept, in a folder for each session."""
 
 _ACTOR: Final = "auto_memory"
 _ATTEMPTS: Final = 5
-_LONGEST_NAME_BYTES: Final = 255
-_PLAIN_EXTENSION: Final = re.compile(r"[a-z0-9]{1,10}")
-_INLINE: Final = re.compile(r"data:(image/[\w.+-]+);base64,", re.IGNORECASE)
-_UNSAFE_IN_ADDRESS: Final = re.compile(r"[\s<>\x00-\x1f\x7f]")
-_EXTENSIONS: Final = {"image/jpeg": "jpg", "image/svg+xml": "svg", "image/tiff": "tiff"}
-
-
-@dataclass(frozen=True, slots=True)
-class ImageTurns:
-    """The messages of a call, ready to be logged, and what goes with them.
-
-    Attributes:
-        messages: with ids, and with the paths of their images; recalled memory is taken out.
-        sources: the path or address of every image, in order.
-        files: what is to be saved, by path.
-        payloads: the Base64 the call gave, by path: what a model is shown, unchanged.
-    """
-
-    messages: tuple[Message, ...]
-    sources: tuple[str, ...] = ()
-    files: Mapping[str, bytes] = field(default_factory=dict)
-    payloads: Mapping[str, str] = field(default_factory=dict)
-
-
-def image_folder(log: SessionLog) -> str:
-    """The folder of a session's images; named as its log is."""
-    return f"{IMAGE_FOLDER}/{log.path.rpartition('/')[2].removesuffix('.jsonl')}"
 
 
 def prepare_images(
@@ -71,18 +36,32 @@ def prepare_images(
     Raises:
         BadInput: the model cannot see, there are too many images, or one is not usable.
     """
-    found = [block for message in messages for _, block in message.images()]
-    if not any(_is_given(block) for block in found):
+    shown = sum(is_given(block) for message in messages for _, block in message.images())
+    if not shown:
         return None
     refuse_blind(agent)
-    shown = sum(_is_given(block) for block in found)
     if shown > most_images:
         raise BadInput(
             shown,
             f"more images than the {most_images} one call may have",
             "Split the call, or raise `Settings.max_image_num`.",
         )
-    return _Preparation(log).of(messages)
+    return Preparation(log).of(messages)
+
+
+def prepare_whatever_is_given(messages: Sequence[Message], log: SessionLog) -> ImageTurns | None:
+    """The same for turns that were said already: nothing is refused.
+
+    Any number of images is kept, whoever may look at them later. What cannot be kept is told in
+    ``faults`` and stays a mention.
+
+    Returns:
+        ``None`` when no message brings an image.
+    """
+    images = (block for message in messages for _, block in message.images())
+    if not any(block.data is not None or block.url is not None for block in images):
+        return None
+    return Preparation(log, lenient=True).of(messages)
 
 
 def save_images(vault: Vault, files: Mapping[str, bytes]) -> None:
@@ -110,20 +89,24 @@ def save_images(vault: Vault, files: Mapping[str, bytes]) -> None:
 
 
 def with_images(
-    message: Message, vault: Vault, folder: str, payloads: Mapping[str, str]
-) -> Message:
-    """A logged message with its saved images loaded again; what cannot be read stays a mention.
+    messages: Sequence[Message],
+    vault: Vault,
+    folder: str,
+    payloads: Mapping[str, str],
+    *,
+    most_images: int,
+) -> tuple[Message, ...]:
+    """Logged messages with their saved images loaded again; what cannot be read stays a mention.
 
     Args:
-        message: as the log has it.
+        messages: as the log has them.
         vault: where the files are.
-        folder: the images of its session; paths elsewhere are never opened on a message's word.
+        folder: the images of their session; paths elsewhere are never opened on a message's word.
         payloads: Base64 that need not be read, by path.
+        most_images: how many are loaded; further ones stay mentions.
     """
-    if not message.images():
-        return message
-    blocks = tuple(_loaded(block, vault, folder, payloads) for block in message.blocks)
-    return message.model_copy(update={"blocks": blocks})
+    loader = _Loader(vault, folder, payloads, most_images)
+    return tuple(loader.message(message) if message.images() else message for message in messages)
 
 
 def sources_of(messages: Sequence[Message]) -> list[str]:
@@ -132,74 +115,11 @@ def sources_of(messages: Sequence[Message]) -> list[str]:
     return list(dict.fromkeys(block.path or block.url or "" for block in found))
 
 
-class _Preparation:
-    def __init__(self, log: SessionLog) -> None:
-        self._log = log
-        self._folder = image_folder(log)
-        self._files: dict[str, bytes] = {}
-        self._payloads: dict[str, str] = {}
-        self._sources: list[str] = []
-
-    def of(self, messages: Sequence[Message]) -> ImageTurns:
-        said = [(m, kept) for m in messages if (kept := without_recalled(m)) is not None]
-        ids = self._log.ids_of([kept for _, kept in said])
-        turns = []
-        for (message, kept), message_id in zip(said, ids, strict=True):
-            named = message.model_copy(update={"id": message_id})
-            blocks = _in_place(kept, dict(self._placed(named)))
-            turns.append(kept.model_copy(update={"id": message_id, "blocks": blocks}))
-        sources = tuple(dict.fromkeys(self._sources))
-        return ImageTurns(tuple(turns), sources, self._files, self._payloads)
-
-    def _placed(self, message: Message) -> Iterator[tuple[int, DataBlock]]:
-        """Every image as it is logged, by the order it has among the images of its message."""
-        for order, (index, block) in enumerate(message.images()):
-            inline = _INLINE.match(block.url or "")
-            if inline and block.url:
-                update = {"media_type": inline[1], "data": block.url[inline.end() :], "url": None}
-                block = block.model_copy(update=update)
-            if block.data is not None:
-                yield order, self._kept(message, index, block, block.data)
-            elif block.url is not None:
-                _refuse_address(block.url)
-                self._sources.append(block.url)
-                yield order, block
-            else:
-                yield order, block
-
-    def _kept(self, message: Message, index: int, block: DataBlock, encoded: str) -> DataBlock:
-        data = _decoded(encoded)
-        media_type = block.media_type
-        if media_type == "image/*":
-            media_type = image_type(data) or media_type
-        path = f"{self._folder}/{_file_name(message.id or '', index, media_type)}"
-        if self._files.setdefault(path, data) != data:
-            raise BadInput(
-                path, "two different images of this call have this place", "Use another message id."
-            )
-        self._payloads[path] = encoded
-        self._sources.append(path)
-        return block.model_copy(update={"media_type": media_type, "path": path})
-
-
-def _in_place(message: Message, images: Mapping[int, DataBlock]) -> tuple[Block, ...]:
-    order = 0
-    blocks: list[Block] = []
-    for block in message.blocks:
-        if isinstance(block, DataBlock) and block.is_image:
-            block = images[order]
-            order += 1
-        blocks.append(block)
-    return tuple(blocks)
-
-
-def _is_given(block: DataBlock) -> bool:
-    """Whether the call brings the image; a mere reference to one, as logs have it, does not."""
-    if block.data is not None or block.url is not None:
-        return True
-    if block.path is None and block.sha256 is None:
-        raise BadInput(block.media_type, "this image block is empty", "Give Base64 data or a URL.")
-    return False
+def kept_sources(messages: Sequence[Message]) -> list[str]:
+    """The paths and addresses of all images that were kept or can be opened, in order."""
+    found = (block for message in messages for _, block in message.images())
+    sources = (block.path or (block.url if _is_web(block.url or "") else None) for block in found)
+    return list(dict.fromkeys(source for source in sources if source))
 
 
 def refuse_blind(agent: AgentPort | None) -> None:
@@ -217,61 +137,38 @@ def refuse_blind(agent: AgentPort | None) -> None:
     )
 
 
-def _refuse_address(url: str) -> None:
-    try:
-        parts = urlsplit(url)
-    except ValueError:  # a malformed host
-        parts = urlsplit("")
-    if parts.scheme.lower() not in ("http", "https") or not parts.netloc:
-        raise BadInput(
-            url,
-            "only http:// and https:// addresses of images are supported",
-            "Submit a local file as Base64 data.",
-        )
-    if _UNSAFE_IN_ADDRESS.search(url):
-        raise BadInput(
-            url, "the address has blanks or characters no URL has", "Percent-encode them."
-        )
+class _Loader:
+    def __init__(
+        self, vault: Vault, folder: str, payloads: Mapping[str, str], most_images: int
+    ) -> None:
+        self._vault = vault
+        self._folder = folder
+        self._payloads = payloads
+        self._left = most_images
+
+    def message(self, message: Message) -> Message:
+        return message.model_copy(update={"blocks": tuple(map(self._block, message.blocks))})
+
+    def _block(self, block: Block) -> Block:
+        if not isinstance(block, DataBlock) or not block.is_image:
+            return block
+        if block.url is not None and not _is_web(block.url):
+            return TextBlock(text=mention(block))  # only the machine of the speaker could open it
+        shown = block if is_visible(block) else self._loaded(block)
+        self._left -= is_visible(shown)
+        return shown
+
+    def _loaded(self, block: DataBlock) -> DataBlock:
+        if self._left <= 0 or block.path is None or not block.path.startswith(f"{self._folder}/"):
+            return block
+        if block.path in self._payloads:
+            return block.model_copy(update={"data": self._payloads[block.path]})
+        try:
+            data = self._vault.read(block.path)
+        except ReMeError:  # deleted, or a link that leads out: the text still names it
+            return block
+        return block.model_copy(update={"data": base64.b64encode(data).decode("ascii")})
 
 
-def _decoded(encoded: str) -> bytes:
-    try:
-        data = base64.b64decode(encoded, validate=True)
-    except (binascii.Error, ValueError) as error:
-        raise BadInput(
-            encoded[:40], f"the image is not valid Base64: {error}", "Encode its bytes again."
-        ) from error
-    if not data:
-        raise BadInput(encoded, "the image is empty", "Leave it out, or give its data.")
-    return data
-
-
-def _file_name(message_id: str, index: int, media_type: str) -> str:
-    encoded = message_id.encode("utf-8", "surrogatepass").hex()
-    name = f"msg-{encoded}-image-{index}.{_extension(media_type)}"
-    if len(name) > _LONGEST_NAME_BYTES:
-        raise BadInput(
-            message_id, "the message id is too long for the name of an image file", "Shorten it."
-        )
-    return name
-
-
-def _extension(media_type: str) -> str:
-    kind = media_type.partition(";")[0].strip().casefold()
-    guessed = (mimetypes.guess_extension(kind) or "").lstrip(".")
-    plain = _PLAIN_EXTENSION.fullmatch(kind.partition("/")[2])
-    return _EXTENSIONS.get(kind) or guessed or (plain[0] if plain else "img")
-
-
-def _loaded(block: Block, vault: Vault, folder: str, payloads: Mapping[str, str]) -> Block:
-    if not isinstance(block, DataBlock) or not block.is_image or is_visible(block):
-        return block
-    if block.path is None or not block.path.startswith(f"{folder}/"):
-        return block
-    if block.path in payloads:
-        return block.model_copy(update={"data": payloads[block.path]})
-    try:
-        data = vault.read(block.path)
-    except ReMeError:  # deleted, or a link that leads out: the text still names it
-        return block
-    return block.model_copy(update={"data": base64.b64encode(data).decode("ascii")})
+def _is_web(url: str) -> bool:
+    return url.lower().startswith(("http://", "https://"))

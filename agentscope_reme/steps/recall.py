@@ -62,7 +62,8 @@ class RecallStep(BaseStep[RecallResult]):
             budget_tokens=arguments.budget_tokens,
             language=self.language,
         )
-        media = await asyncio.to_thread(self._pictures, kept) if arguments.media else []
+        linked = arguments.media and any(hit.outlinks for hit in kept)
+        media = await asyncio.to_thread(self._pictures, kept) if linked else []
         return RecallResult(
             answer=answer, hits=kept, evidence=bool(kept), tokens=tokens, media=media
         )

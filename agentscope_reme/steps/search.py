@@ -40,6 +40,7 @@ class SearchArguments(BaseModel):
     start_date: date | None = None
     end_date: date | None = None
     path_prefix: str | None = None
+    layers: tuple[str, ...] | None = None
     tags: tuple[str, ...] = ()
     filters: Mapping[str, Any] = Field(default_factory=dict)
     fusion: Fusion | None = None
@@ -48,6 +49,7 @@ class SearchArguments(BaseModel):
     max_links_per_direction: int = Field(default=10, ge=0)
     tool_context_id: str | None = None
     vector_deadline_ms: int | None = Field(default=None, ge=1)
+    candidates_per_hit: float = Field(default=CANDIDATES_PER_HIT, gt=0)
 
     @field_validator("end_date")
     @classmethod
@@ -62,6 +64,7 @@ class SearchArguments(BaseModel):
         """The conditions every hit must meet."""
         return SearchFilter(
             path_prefix=self.path_prefix or None,
+            layers=self.layers,
             start_date=self.start_date.isoformat() if self.start_date else None,
             end_date=self.end_date.isoformat() if self.end_date else None,
             tags=self.tags,
@@ -71,7 +74,8 @@ class SearchArguments(BaseModel):
     @property
     def candidates(self) -> int:
         """How many hits each branch is asked for."""
-        return min(MOST_CANDIDATES, self.limit * CANDIDATES_PER_HIT)
+        wanted = int(self.limit * self.candidates_per_hit)
+        return min(MOST_CANDIDATES, max(1, wanted))
 
 
 class SearchStep(BaseStep[SearchResult]):
@@ -104,7 +108,7 @@ class SearchStep(BaseStep[SearchResult]):
         shown_before = self._shown_before(arguments)
         vector = await self._query_vector(arguments)
         hits, counts = await asyncio.to_thread(self._find, arguments, vector, shown_before)
-        if arguments.expand_links:
+        if arguments.expand_links and hits:
             hits = await asyncio.to_thread(
                 self._with_links, hits, arguments.max_links_per_direction
             )
@@ -130,6 +134,8 @@ class SearchStep(BaseStep[SearchResult]):
         self, arguments: SearchArguments, vector: list[float] | None, shown: frozenset[str]
     ) -> tuple[list[SearchHit], BranchCounts]:
         distilled, counts = self._ranked(arguments, vector, shown, raw=False)
+        if arguments.layers is not None and not set(RAW_LAYERS) & set(arguments.layers):
+            return distilled, counts.model_copy(update={"returned": len(distilled)})
         raw, raw_counts = self._ranked(arguments, vector, shown, raw=True)
         hits = _append_raw(distilled, raw, arguments.limit)
         return hits, BranchCounts(
@@ -156,23 +162,29 @@ class SearchStep(BaseStep[SearchResult]):
         )
         near = (
             self.store.vector_search(
-                vector, limit=wanted, where=where, space_id=self.embedder.space_id
+                vector, limit=wanted, where=where, space_id=self.embedder.space_of(vector)
             )
             if vector is not None and self.embedder is not None
             else []
         )
         keyword = [hit for hit in keyword if hit.chunk_id not in shown]
         near = [hit for hit in near if hit.chunk_id not in shown]
-        fused = fuse(
-            keyword,
-            near,
-            fusion=arguments.fusion or self.settings.fusion,
-            vector_weight=arguments.vector_weight,
-        )
+        fused = self._fused(arguments, keyword, near)
         passing = [hit for hit in fused if hit.score >= arguments.min_score]
         return (
             keep_branch_leaders(passing, (keyword, near), arguments.limit),
             BranchCounts(keyword=len(keyword), vector=len(near), hybrid=bool(keyword and near)),
+        )
+
+    def _fused(
+        self, arguments: SearchArguments, keyword: Sequence[SearchHit], near: Sequence[SearchHit]
+    ) -> list[SearchHit]:
+        """Both branches as one ranking, best first."""
+        return fuse(
+            keyword,
+            near,
+            fusion=arguments.fusion or self.settings.fusion,
+            vector_weight=arguments.vector_weight,
         )
 
     def _with_links(self, hits: Sequence[SearchHit], most: int) -> list[SearchHit]:

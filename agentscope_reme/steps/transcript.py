@@ -49,7 +49,7 @@ def add_transcript(
         prompt.add_words(_EMPTY)
 
 
-def first_part(
+def fitting_part(
     turns: Sequence[LoggedMessage],
     clock: Clock,
     *,

@@ -98,6 +98,9 @@ class InMemoryService(MemoryService):
         self.recorded.set()
         return RecordResult(appended=appended, duplicates=len(messages) - appended)
 
+    def flush_soon(self, session_id: str) -> None:
+        self._called("flush_soon")
+
     async def archive(self, session_id: str, messages: Sequence[Message]) -> str:
         self._called("archive")
         kept = self.archives.setdefault(session_id, {})

@@ -24,19 +24,26 @@ def fresh_of(state: AgentState, *context: Msg) -> list[Fresh]:
     return found
 
 
+def replying() -> AgentState:
+    """The state of an agent whose reply ``r1`` goes on."""
+    state = AgentState()
+    state.reply_id = "r1"
+    return state
+
+
 def texts(found: list[Fresh]) -> list[tuple[str | None, str]]:
     return [(item.message.id, item.message.text) for item in found]
 
 
 def test_a_message_that_grew_is_given_again_whole_under_its_id() -> None:
-    state = AgentState()
+    state = replying()
     assert texts(fresh_of(state, reply("a"))) == [("r1", "said a")]
     assert texts(fresh_of(state, reply("a", "b"))) == [("r1", "said a\nsaid b")]
     assert fresh_of(state, reply("a", "b")) == []
 
 
 def test_a_message_that_lost_its_beginning_gives_only_what_is_new() -> None:
-    state = AgentState()
+    state = replying()
     fresh_of(state, reply("a", "b"))
     (part,) = fresh_of(state, reply("b", "c"))
     assert part.message.text == "said c"
@@ -48,8 +55,7 @@ def test_a_message_that_lost_its_beginning_gives_only_what_is_new() -> None:
 
 
 def test_a_reply_that_was_dropped_and_goes_on_does_not_replace_itself() -> None:
-    state = AgentState()
-    state.reply_id = "r1"
+    state = replying()
     fresh_of(state, reply("a", "b"))
     fresh_of(state)
     ((message_id, said),) = texts(fresh_of(state, reply("c")))
@@ -80,3 +86,26 @@ def test_progress_forgets_what_left_the_context() -> None:
     fresh_of(state, UserMsg("Ann", "one", id="u1"), reply("a"))
     fresh_of(state, UserMsg("Ann", "two", id="u2"))
     assert list(state.middle_context["k"]["recorded"]) == ["u2"]
+
+
+def test_progress_holds_no_more_than_the_context_has_messages_and_one_reply_blocks() -> None:
+    state = replying()
+    blocks = [str(number) for number in range(50)]
+    fresh_of(state, UserMsg("Ann", "one", id="u1"), reply(*blocks))
+    assert len(state.middle_context["k"]["recorded"]["r1"]) == 50
+    state.reply_id = "r2"
+    assert fresh_of(state, UserMsg("Ann", "one", id="u1"), reply(*blocks)) == []
+    fresh_of(state, reply(*blocks), UserMsg("Ann", "two", id="u2"))
+    assert state.middle_context["k"] == {"recorded": {"r1": [], "u2": []}}
+    assert fresh_of(state, reply(*blocks, "late"), UserMsg("Ann", "two", id="u2")) == []
+
+
+def test_a_reply_that_ends_while_it_is_recorded_is_not_taken_for_finished() -> None:
+    state = replying()
+    state.context = [reply("a")]
+    progress = Progress(state, "k")
+    found = progress.fresh(state.context, originals={}, agent_name="Friday")
+    state.reply_id = "r2"  # the next one began while the disk was busy
+    progress.mark(found)
+    (whole,) = fresh_of(state, reply("a", "b"))
+    assert whole.message.text == "said a\nsaid b"

@@ -73,8 +73,8 @@ async def test_images_of_an_answer_reach_the_model(memory: InMemoryService) -> N
 
 async def test_registering_twice_changes_nothing(memory: InMemoryService) -> None:
     toolkit = Toolkit(tools=[Weather()])
-    assert await register_tools(toolkit, memory.tools()) == ["memory_search", "remember"]
-    assert await register_tools(toolkit, memory.tools()) == []
+    for _ in range(2):
+        assert await register_tools(toolkit, memory.tools()) == ["memory_search", "remember"]
     names = [schema["function"]["name"] for schema in await toolkit.get_tool_schemas()]
     assert names == ["weather", "memory_search", "remember"]
 
@@ -82,7 +82,7 @@ async def test_registering_twice_changes_nothing(memory: InMemoryService) -> Non
 async def test_agents_that_share_a_toolkit_register_once(memory: InMemoryService) -> None:
     toolkit = Toolkit()
     added = await asyncio.gather(*(register_tools(toolkit, memory.tools()) for _ in range(5)))
-    assert sum(map(len, added)) == 2
+    assert added == [["memory_search", "remember"]] * 5
     assert len(await toolkit.get_tool_schemas()) == 2
 
 

@@ -24,7 +24,7 @@ from agentscope_reme.errors import BadInput
         ("daily/2026-06-20/a.md", MarkdownFileChunker),
         ("resource/NOTES.MD", MarkdownFileChunker),
         ("session/dialog/s.jsonl", SessionLogChunker),
-        ("session/agentscope/s.jsonl", JsonlFileChunker),
+        ("session/agentscope/s.jsonl", SessionLogChunker),
         ("resource/a.json", JsonFileChunker),
         ("resource/a.txt", DefaultFileChunker),
         ("resource/README", DefaultFileChunker),

@@ -3,7 +3,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -258,8 +257,8 @@ def test_the_archive_keeps_everything(room: Room) -> None:
     message = Message(id="m1", role="system", name="s", blocks=(block,))
     archive = room.archive()
     assert archive.path == "session/agentscope/s1.jsonl"
-    assert archive.append([message]) == 1
-    assert archive.append([message, said("more")]) == 1
+    assert archive.append([message]).appended == 1
+    assert archive.append([message, said("more")]).appended == 1
     assert b"whole" in (room.workspace.root / archive.path).read_bytes()
     assert session_ids(room.workspace) == []
 
@@ -347,9 +346,7 @@ def test_an_empty_session_reads_as_empty(room: Room) -> None:
 
 def test_a_thousand_messages_are_one_write(room: Room) -> None:
     messages = [said(f"message {n} " * 20, f"m{n}", "2026-06-20T10:00:00") for n in range(1000)]
-    began = time.perf_counter()
     assert room.log().append(messages).appended == 1000
-    assert time.perf_counter() - began < 0.3
     assert room.disk.fsyncs == 2  # the lines, and the folder of the new file
     room.log().append([said("one more")])
     assert room.disk.fsyncs == 3

@@ -111,7 +111,7 @@ async def test_without_images_the_provider_formats_alone() -> None:
 async def test_a_provider_without_vision_is_told_where_the_images_are() -> None:
     shown = str(await ReMeFormatter(blind()).format([msg(*turn) for turn in TALK]))
     assert PIXEL not in shown
-    assert f"(image/png: {DIAGRAM})" in shown
+    assert f"(image/png: [[{DIAGRAM}]])" in shown
     assert f"(image/png: {WEB})" in shown
 
 

@@ -37,6 +37,8 @@ def test_the_package_keeps_the_contract(installed: Path) -> None:
         ("agentscope_v1/messages.py", "import agentscope_reme.hooks"),
         ("errors.py", "import agentscope_reme.files.disk"),
         ("steps/search.py", "import agentscope"),
+        ("copaw/search.py", "import agentscope_reme.reme"),
+        ("reme.py", "import agentscope_reme.copaw.copaw"),
     ],
 )
 def test_a_planted_violation_is_found(installed: Path, module: str, line: str) -> None:

@@ -9,7 +9,10 @@ import pytest
 import agentscope_reme
 from agentscope_reme.agentscope_line import installed_line
 
-LINE_ONE = {"ReMeLongTermMemory", "ReMeMemory", "ReMeToolkit"}
+LINE_ONE = {
+    *("CoPawInMemoryMemory", "ReMeCopaw"),
+    *("ReMeLongTermMemory", "ReMeMemory", "ReMeToolkit"),
+}
 LINE_TWO = {"ReMeMemoryMiddleware"}
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,24 @@ async def test_a_held_commit_lock_costs_no_turn_only_its_place_in_the_index(reme
         assert (await reme.status()).dirty == [saved.session_path]
         with pytest.raises(StorageFailed, match="another process keeps this lock"):
             await reme.write("digest/a.md", "text")
+    await reme.write("digest/a.md", "text")
+    assert (await reme.status()).dirty == []
+    assert [hit.path for hit in (await reme.search("heron")).hits] == [saved.session_path]
+    await reme.close()
+
+
+async def test_a_held_index_costs_no_turn_only_its_place_in_the_index(reme: ReMe) -> None:
+    await reme.start()
+    current = (reme.workspace.metadata / "CURRENT").read_text("utf-8").strip()
+    with closing(sqlite3.connect(reme.workspace.metadata / current)) as other:
+        other.execute("BEGIN IMMEDIATE")  # and then its process is stopped
+        before = reme.clock.monotonic()
+        saved = await reme.record("s", [TURN])
+        assert saved.appended == 1
+        assert reme.clock.monotonic() - before < 5  # SQLite alone would wait for ten seconds
+        assert (await reme.status()).dirty == [saved.session_path]
+        assert (await reme.search("heron")).hits == []
+        other.execute("ROLLBACK")
     await reme.write("digest/a.md", "text")
     assert (await reme.status()).dirty == []
     assert [hit.path for hit in (await reme.search("heron")).hits] == [saved.session_path]

@@ -10,6 +10,7 @@ import pytest
 
 from agentscope_reme import ReMe
 from agentscope_reme.agentscope_line import installed_line
+from agentscope_reme.context import ResultLimits
 from agentscope_reme.errors import ReMeError
 from agentscope_reme.testing import ScriptedChatModel
 
@@ -17,6 +18,19 @@ SECRET = "xylophone-4711"
 CARD = "daily/2026-06-20/secret.md"
 
 Call = Callable[[ReMe], Any]
+
+_RESULT_OF_SOMEBODY_ELSE = {
+    "role": "system",
+    "content": [
+        {
+            "type": "tool_result",
+            "id": "1",
+            "name": "read",
+            "output": [{"type": "text", "text": "long " * 1000}],
+            "omitted": f"../mei/{CARD} tool_result/../../mei/{CARD}",
+        }
+    ],
+}
 
 CALLS: dict[str, list[Call]] = {
     "search": [lambda r: r.search(SECRET), lambda r: r.search("xylophone", tags=["hidden"])],
@@ -27,9 +41,17 @@ CALLS: dict[str, list[Call]] = {
         lambda r: r.auto_memory_cc(session_id="chat", projects_dir=r.workspace.root),
         lambda r: r.auto_memory_cc(session_id="../users/mei/session/claude_code/chat"),
     ],
+    "auto_resource": [
+        lambda r: r.auto_resource(),
+        lambda r: r.auto_resource(["../mei/resource/2026-06-20/a.md", "users/mei/resource/a.md"]),
+    ],
     "record": [lambda r: r.record("chat", [], distil=False)],
     "archive": [lambda r: r.archive("chat", [])],
     "summarise": [lambda r: r.summarise([{"role": "user", "content": "hello"}])],
+    "offload_tool_results": [
+        lambda r: r.offload_tool_results([{"role": "tool", "tool_call_id": "1", "content": "x"}]),
+        lambda r: r.offload_tool_results([_RESULT_OF_SOMEBODY_ELSE], ResultLimits.everywhere(10)),
+    ],
     "read": [lambda r: r.read(CARD), lambda r: r.read(f"../mei/{CARD}")],
     "read_image": [lambda r: r.read_image("../mei/resource/a.png")],
     "write": [lambda r: r.write("../mei/digest/wiki/x.md", "overwritten")],
@@ -54,9 +76,32 @@ CALLS: dict[str, list[Call]] = {
     "history": [lambda r: r.history()],
     "diff": [],  # needs a change id of the other user: see below
     "undo": [],
+    "auto_dream": [lambda r: r.auto_dream(date="2026-06-20")],
+    "proactive": [lambda r: r.proactive(date="2026-06-20")],
+    "forget": [
+        lambda r: r.forget(query=SECRET),
+        lambda r: r.forget(query=SECRET, dry_run=False),
+        lambda r: r.forget(path=CARD, dry_run=False),
+        lambda r: r.forget(path=f"../mei/{CARD}", dry_run=False),
+        lambda r: r.forget(path="users/mei", dry_run=False),
+    ],
+    "remember": [
+        lambda r: r.remember("own words"),
+        lambda r: r.remember("stolen", sources=[CARD]),
+        lambda r: r.remember("stolen", sources=[f"../mei/{CARD}"]),
+    ],
+    "retention": [lambda r: r.retention(dry_run=False)],
     "drain": [lambda r: r.drain()],
 }
-NOT_CALLS = {"start", "close", "tools", "register_tools", "attach", "report_failure"}
+NOT_CALLS = {
+    "start",
+    "close",
+    "tools",
+    "register_tools",
+    "attach",
+    "report_failure",
+    "flush_soon",  # answers nothing: it only submits work
+}
 ADAPTERS = {"memory", "toolkit", "long_term_memory", "middleware"}
 
 
