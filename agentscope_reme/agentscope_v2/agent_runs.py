@@ -52,6 +52,11 @@ class AgentRunner:
         return supports_images(self._model)
 
     @property
+    def context_tokens(self) -> int | None:
+        """The context size the model was made with, in tokens."""
+        return self._model.context_size
+
+    @property
     def label(self) -> str:
         """The model and its formatter, for people."""
         formatter = type(getattr(self._model, "formatter", None)).__name__
@@ -103,7 +108,7 @@ class _OutOfCallsError(Exception):
 
 
 class _Meter(MiddlewareBase):
-    """Counts model calls and tokens of one run, and refuses calls above the limit.
+    """Counts model calls and tokens of one run, refuses calls above the limit, and compressions.
 
     AgentScope's own iteration limit is not enough: newer releases make one more call beyond it.
     """
@@ -134,6 +139,14 @@ class _Meter(MiddlewareBase):
                 self.add(usage_of(item))
             self.exceeded = self.exceeded or kind == EventType.EXCEED_MAX_ITERS
             yield item
+
+    async def on_compress_context(
+        self, agent: Any, input_kwargs: dict[str, Any], next_handler: Callable[..., Any]
+    ) -> None:
+        """Never: a card made from a summary of its evidence would be worth nothing.
+
+        A prompt that is too long is refused by the provider then, and the work stays pending.
+        """
 
     def add(self, usage: Usage) -> None:
         self.usage = Usage(

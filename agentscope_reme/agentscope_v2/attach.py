@@ -73,7 +73,7 @@ def attach_v2(
             has this memory already under another session.
     """
     chosen = {True: "auto", False: "off"}[recall] if isinstance(recall, bool) else recall
-    if chosen not in _MODES:
+    if not isinstance(chosen, str) or chosen not in _MODES:
         raise BadInput(recall, "no such kind of recall", f"Use one of {', '.join(_MODES)}.")
     if session_id is not None:
         encode_name(session_id)

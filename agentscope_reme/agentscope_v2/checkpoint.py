@@ -58,20 +58,23 @@ def summarised_by(
         own = config.summary_template.format(**response.content)
         return replace(response, content={_FIELD: own})
 
-    model = copy.copy(real)
-    model.generate_structured_output = generate
+    try:
+        model = copy.copy(real)
+        model.generate_structured_output = generate
+        plain = config.model_copy(update={"summary_template": f"{{{_FIELD}}}"})
+    except Exception as error:  # noqa: BLE001 - a model of somebody else that cannot be copied
+        reme.report_failure("middleware.checkpoint", error)
+        yield given
+        return
     agent.model = model
     try:
-        plain = config.model_copy(update={"summary_template": f"{{{_FIELD}}}"})
         yield {**given, "context_config": plain}
     finally:
         if agent.model is model:
             agent.model = real
 
 
-async def _checkpoint(
-    reme: MemoryService, agent: Agent, messages: Sequence[Msg], wish: str
-) -> str:
+async def _checkpoint(reme: MemoryService, agent: Agent, messages: Sequence[Msg], wish: str) -> str:
     in_context = {msg.id for msg in agent.state.context}
     leaving = [to_neutral(m) for m in messages if m.id in in_context and not is_recalled(m)]
     earlier = _bare(agent.state.summary)
@@ -83,8 +86,10 @@ async def _checkpoint(
 
 def _bare(summary: str | Sequence[Any]) -> str:
     """An earlier summary without what stands around it in a prompt."""
-    parts = summary if isinstance(summary, str) else "\n".join(
-        str(getattr(block, "text", "")) for block in summary
+    parts = (
+        summary
+        if isinstance(summary, str)
+        else "\n".join(str(getattr(block, "text", "")) for block in summary)
     )
     return _REMINDER.sub("", parts).removeprefix(_OPENING).removesuffix(_CLOSING).strip()
 

@@ -26,6 +26,7 @@ from agentscope_reme.agentscope_v2.turns import Progress, is_parked
 from agentscope_reme.errors import BadInput
 from agentscope_reme.ports import MemoryService, Tool
 from agentscope_reme.runtime.starting import start_soon, started
+from agentscope_reme.workspace import encode_name
 
 Mode = Literal["both", "static", "agent", "off"]
 
@@ -81,7 +82,7 @@ class ReMeMemoryMiddleware(MiddlewareBase):
             need two keys.
 
     Raises:
-        BadInput: the mode is not one of the four.
+        BadInput: the mode is not one of the four, or the session id is no name.
     """
 
     def __init__(
@@ -99,6 +100,8 @@ class ReMeMemoryMiddleware(MiddlewareBase):
     ) -> None:
         if mode not in get_args(Mode):
             raise BadInput(mode, "no such mode", f"Use one of {', '.join(get_args(Mode))}.")
+        if session_id is not None:
+            encode_name(session_id)
         self._reme = reme
         self._mode = mode
         self._session_id = session_id
@@ -156,7 +159,9 @@ class ReMeMemoryMiddleware(MiddlewareBase):
                 async for item in items:
                     if isinstance(item, ReplyEndEvent):
                         await self._record(agent, turn, agent.state.context)
-                        turn.ended = True
+                    # Another middleware may keep the end to itself: then the reply goes on.
+                    if not isinstance(item, Msg):
+                        turn.ended = isinstance(item, ReplyEndEvent)
                     yield item
         finally:
             if self._turns.get(agent) is turn:

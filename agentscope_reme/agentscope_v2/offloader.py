@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import Any, Final, Protocol, runtime_checkable
+from typing import Any, Final, Protocol, cast, runtime_checkable
 
 from agentscope.message import Base64Source, DataBlock, Msg, ToolResultBlock, URLSource
 
 from agentscope_reme import messages as neutral
-from agentscope_reme.agentscope_v2.messages import is_recalled, to_neutral
 from agentscope_reme.agentscope_v2.dropped import archived_id
+from agentscope_reme.agentscope_v2.messages import is_recalled, to_neutral
 from agentscope_reme.context import ResultLimits, result_paths
 from agentscope_reme.errors import BadInput, StorageFailed
 from agentscope_reme.messages import Message
@@ -172,8 +172,7 @@ def _archived(msgs: Sequence[Msg]) -> list[Message]:
 def _result_of(block: ToolResultBlock) -> neutral.ToolResultBlock:
     whole = Msg(name=block.name or "tool", role="assistant", content=[block])
     (result,) = to_neutral(whole).blocks
-    assert isinstance(result, neutral.ToolResultBlock)
-    return result
+    return cast("neutral.ToolResultBlock", result)
 
 
 def _named(block: DataBlock, media_type: str, path: str) -> Message:

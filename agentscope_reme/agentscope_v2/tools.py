@@ -10,9 +10,9 @@ from agentscope.permission import PermissionBehavior, PermissionContext, Permiss
 from agentscope.tool import ToolBase, ToolChunk, Toolkit
 
 from agentscope_reme.agentscope_v2.messages import to_scope_data
+from agentscope_reme.errors import BadInput
 from agentscope_reme.messages import DataBlock
 from agentscope_reme.ports import Tool, ToolOutput
-
 
 _SESSION: Final = "session_id"
 
@@ -63,6 +63,16 @@ def as_toolbase(tool: Tool, *, in_its_session: bool = False) -> ToolBase:
     return MemoryTool(tool, in_its_session=in_its_session)
 
 
+def refuse_other_toolkit(toolkit: object) -> None:
+    """Refuse what tools cannot be registered in.
+
+    Raises:
+        BadInput: this is no toolkit.
+    """
+    if not isinstance(toolkit, Toolkit):
+        raise BadInput(toolkit, "this is no toolkit", "Pass a `Toolkit` of AgentScope 2.x.")
+
+
 async def register_tools(toolkit: Toolkit, tools: Sequence[Tool]) -> list[str]:
     """Put memory tools into a toolkit.
 
@@ -75,7 +85,11 @@ async def register_tools(toolkit: Toolkit, tools: Sequence[Tool]) -> list[str]:
 
     Returns:
         The names that now run this library's tools, added now or before.
+
+    Raises:
+        BadInput: this is no toolkit.
     """
+    refuse_other_toolkit(toolkit)
     if not _missing(toolkit, tools):
         return _ours(toolkit, tools)  # at every reply: no MCP server is asked for its tools
     groups = [group.name for group in toolkit.tool_groups]

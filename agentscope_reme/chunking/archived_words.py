@@ -1,4 +1,4 @@
-"""What an archive says that the log of its session does not: answers of tools, and unlogged turns."""
+"""What an archive says and the log of its session does not: answers of tools, unlogged turns."""
 
 from __future__ import annotations
 

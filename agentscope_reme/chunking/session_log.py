@@ -31,7 +31,8 @@ class SessionLogChunker:
     Control lines (anything with ``type`` at top level), unreadable lines, messages without words
     and versions that a later line replaces are left out. Of an archive, only what the log of its
     session does not say is taken (see `archived_words`). The text is made from the lines, not a
-    slice of them: ``metadata["rendered"]`` is true, and ``metadata["messages"]`` names the ids.
+    slice of them: ``metadata["rendered"]`` is true, ``metadata["messages"]`` names the ids, and
+    ``metadata["days"]`` the days they were said on, as ``YYYY-MM-DD``, where any is known.
     A message larger than a chunk is cut, and each part repeats the label (see `turn_labels`).
 
     Args:
@@ -144,7 +145,12 @@ class SessionLogCutter:
 
 
 def _metadata(pack: list[_Turn]) -> dict[str, Any]:
-    return {"rendered": True, "messages": [turn.id for turn in pack if turn.id is not None]}
+    said: dict[str, Any] = {
+        "rendered": True,
+        "messages": [turn.id for turn in pack if turn.id is not None],
+    }
+    days = sorted({turn.speaker.digits for turn in pack} - {""})
+    return said | {"days": days} if days else said
 
 
 def _rows(text: str, first_line: int) -> dict[int, Mapping[str, Any]]:

@@ -75,7 +75,7 @@ class Person:
         )
         return str(made["session_id"])
 
-    async def say(self, session_id: str, text: str) -> list[dict[str, Any]]:
+    async def say(self, session_id: str, text: str | list[Any]) -> list[dict[str, Any]]:
         """Say something and wait for the end of the reply; gives the events until then."""
         events: list[dict[str, Any]] = []
         path = f"/sessions/{session_id}/stream"
@@ -91,6 +91,10 @@ class Person:
                     if events[-1].get("type") == "REPLY_END":
                         return events
         raise AssertionError(f"the stream ended without a reply: {events}")
+
+    def at(self, address: str) -> httpx.AsyncClient:
+        """The same person's way to a service that was started again."""
+        return httpx.AsyncClient(base_url=address, headers=self.http.headers, timeout=30)
 
     async def leave(self) -> None:
         await self.http.aclose()

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import json
 from pathlib import Path
 
 import agent_service
 import pytest
+from agentscope.message import Base64Source, DataBlock, TextBlock
 
 from tests.agent_service.service_client import Person, running_service
 from tests.loopback import LoopbackProvider, Reply, Request
@@ -73,6 +76,43 @@ async def test_a_restarted_service_still_knows(tmp_path: Path, answering: Loopba
         await ann.leave()
     (prompt,) = prompts_with(answering, QUESTION)
     assert SECRET in prompt
+
+
+async def test_an_uploaded_image_is_kept_and_the_words_beside_it_are_recalled(
+    tmp_path: Path, answering: LoopbackProvider
+) -> None:
+    png = b"\x89PNG\r\n\x1a\n" + bytes(range(64))
+    source = Base64Source(data=base64.b64encode(png).decode(), media_type="image/png")
+    async with running_service(tmp_path) as address:
+        ann = await Person.sign_up(address, "ann", answering)
+        upload = [TextBlock(text="My zebra, at the vault."), DataBlock(source=source)]
+        await ann.say(await ann.new_session(), upload)
+        await ann.say(await ann.new_session(), "What do you know of my zebra?")
+        await ann.leave()
+    (prompt,) = prompts_with(answering, "What do you know of my zebra?")
+    assert "My zebra, at the vault." in prompt
+    images = (tmp_path / "memory" / "users" / "ann" / "session" / "images").rglob("*.png")
+    assert [place.read_bytes() for place in images] == [png]
+
+
+async def test_a_talk_goes_on_where_a_stopped_service_left_it(
+    tmp_path: Path, answering: LoopbackProvider
+) -> None:
+    """Nothing is recorded twice, although every turn builds a new agent and a new middleware."""
+    async with running_service(tmp_path) as address:
+        ann = await Person.sign_up(address, "ann", answering)
+        talk = await ann.new_session()
+        await ann.say(talk, "first")
+        await ann.leave()
+    for text in ("second", "third"):
+        async with running_service(tmp_path) as address:
+            again = Person(ann.at(address), ann.agent_id, ann.model)
+            await again.say(talk, text)
+            await again.leave()
+    logs = (tmp_path / "memory" / "users" / "ann" / "session" / "dialog").iterdir()
+    rows = [json.loads(line) for line in next(logs).read_text().splitlines()]
+    texts = [row["blocks"][0]["text"] for row in rows if "role" in row]
+    assert texts == ["first", "I see.", "second", "I see.", "third", "I see."]
 
 
 async def test_many_users_at_once(tmp_path: Path, answering: LoopbackProvider) -> None:

@@ -1,4 +1,4 @@
-"""Conversations that go wrong in every order, told to real agents, and what a memory must know after.
+"""Conversations that go wrong in every order, told to real agents, with the books kept.
 
 A `Talk` is one session. Its moves pause, resume, interrupt, fail, lose their listener, or restart
 from a saved state; it keeps the books about what was said, from what the application saw.
@@ -82,6 +82,12 @@ class Talk:
         middleware: builds the middleware of a new agent.
         stream: whether the model answers in deltas.
         window: of the model, in tokens.
+
+    Attributes:
+        said: what the user said and the agent took.
+        refused: what the user said while the agent could not take it.
+        answers: what the agent said, as its context showed it at some time.
+        agent: the agent as of the last restart.
     """
 
     session_id: str
@@ -90,6 +96,7 @@ class Talk:
     window: int = 100_000
     said: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
+    answers: set[str] = field(default_factory=set)
     agent: Agent = field(init=False)
 
     def __post_init__(self) -> None:
@@ -107,6 +114,7 @@ class Talk:
         if self._asked is None and move in ("resume", "refuse", "give up"):
             move = "talk"
         await getattr(self, "_" + move.replace(" ", "_"))()
+        self.answers.update(self._answers_in_context())
         if self._asked is None and not self._dangles():
             self._settled = saved_and_loaded(self.agent.state)
 
@@ -114,17 +122,6 @@ class Talk:
         """Two more turns, after which nothing may be missing."""
         await self.make("talk")
         await self.make("talk")
-
-    @property
-    def alive(self) -> list[str]:
-        """What the agent said, as its own context shows it."""
-        return [
-            block.text
-            for msg in self.agent.state.context
-            if msg.role == "assistant"
-            for block in msg.content
-            if isinstance(block, TextBlock) and block.text.startswith(self.session_id)
-        ]
 
     # The moves.
 
@@ -271,6 +268,15 @@ class Talk:
     def _says(self) -> str:
         self._count += 1
         return f"{self.session_id} answers {self._count}."
+
+    def _answers_in_context(self) -> list[str]:
+        return [
+            block.text
+            for msg in self.agent.state.context
+            if msg.role == "assistant"
+            for block in msg.content
+            if isinstance(block, TextBlock) and block.text.startswith(self.session_id)
+        ]
 
     def _calls(self, tool: str) -> ToolCall:
         """With an id of its own: a restarted script would begin to number anew."""

@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 from agentscope.agent import Agent
-from agentscope.event import TextBlockDeltaEvent
+from agentscope.event import ReplyEndEvent, TextBlockDeltaEvent
 from agentscope.message import Msg
+from agentscope.middleware import MiddlewareBase
 
 from agentscope_reme.agentscope_v2 import ReMeMemoryMiddleware
 from agentscope_reme.agentscope_v2.scripted import ScriptedChatModel
 from agentscope_reme.testing import Request, ToolCall
-from tests.agentscope_v2.agents import Weather, make_agent, user
+from tests.agentscope_v2.agents import Weather, make_agent, script_of, user
 from tests.agentscope_v2.memory_service import InMemoryService
 
 
@@ -87,6 +88,33 @@ async def test_a_turn_whose_recording_failed_is_caught_up(memory: InMemoryServic
     memory.failing = {}
     await agent.reply(user("second"))
     assert [text for _, text in memory.said("s1")] == ["first", "second", "Here."]
+
+
+class OnceMore(MiddlewareBase):
+    """Keeps the first end of a reply to itself; newer releases then begin another round."""
+
+    async def on_reply(self, agent: Agent, input_kwargs: Any, next_handler: Any) -> Any:
+        kept = False
+        async for item in next_handler(**input_kwargs):
+            if isinstance(item, ReplyEndEvent) and not kept:
+                kept = True
+                continue
+            yield item
+
+
+async def test_a_round_that_another_middleware_forced_is_recorded_when_it_fails(
+    memory: InMemoryService,
+) -> None:
+    agent = make_agent(
+        ["First.", ToolCall("weather"), ConnectionError("down")],
+        middlewares=[OnceMore(), ReMeMemoryMiddleware(memory)],
+        tools=[Weather()],
+    )
+    with contextlib.suppress(ConnectionError):
+        await agent.reply(user("Weather?"))
+    forced = len(script_of(agent).requests) > 1
+    kinds = [block.type for block in memory.log("s1")[1].blocks]
+    assert kinds == ["text", *["tool_call", "tool_result"] * forced]
 
 
 async def test_a_refused_input_is_not_recorded(memory: InMemoryService) -> None:
