@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import random
+from collections.abc import Mapping
 from typing import Any
 
 import docx
@@ -88,6 +89,16 @@ def sheet() -> bytes:
         costs.write_row(2, 0, ["cable", 0.5])
         book.add_worksheet("Empty")
         book.add_worksheet("Notes").write(1, 1, "Paid.")
+    return out.getvalue()
+
+
+def book_of(cells: Mapping[tuple[int, int], str | float]) -> bytes:
+    """A sheet with these values, by row and column from 0."""
+    out = io.BytesIO()
+    with xlsxwriter.Workbook(out) as book:
+        only = book.add_worksheet()
+        for (row, column), value in cells.items():
+            only.write(row, column, value)
     return out.getvalue()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 import zipfile
 from collections.abc import Callable
@@ -17,7 +18,7 @@ from agentscope_reme.steps.resources.material import material_of
 from agentscope_reme.testing import ScriptedChatModel
 from tests.resources.conftest import Put
 from tests.resources.parts import DAY, KEEPS, quoted
-from tests.resources.samples import locked_pdf, pdf, sheet, slides, word
+from tests.resources.samples import book_of, locked_pdf, pdf, sheet, slides, word
 
 
 def test_a_pdf_page_by_page() -> None:
@@ -77,6 +78,61 @@ def test_a_decompression_bomb_is_not_unpacked() -> None:
             document_text(f"a{ending}", out.getvalue())
 
 
+def rewritten(package: bytes, **parts: Callable[[str], str]) -> bytes:
+    """The package with some of its parts changed, by the stem of their names."""
+    out = io.BytesIO()
+    with (
+        zipfile.ZipFile(io.BytesIO(package)) as old,
+        zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new,
+    ):
+        for name in old.namelist():
+            change = parts.get(name.rpartition("/")[2].partition(".")[0])
+            data = old.read(name)
+            new.writestr(name, change(data.decode()) if change else data)
+    return out.getvalue()
+
+
+def without_references(text: str) -> str:
+    return re.sub(r'(<c) r="[A-Z]+\d+"', r"\1", text)
+
+
+@pytest.mark.parametrize("change", [str, without_references], ids=["named", "counted"])
+def test_a_sheet_that_would_unfold_to_more_than_fits_is_refused(
+    change: Callable[[str], str],
+) -> None:
+    """The reader would make a value of every cell in between, and end the process."""
+    far = book_of({(0, 0): "near", **{(1_048_575, column): 1.0 for column in range(64)}})
+    with pytest.raises(BadDocument, match="spans 67108864 cells"):
+        document_text("a.xlsx", rewritten(far, sheet1=change))
+
+
+def test_a_table_far_from_the_corner_is_no_vast_sheet() -> None:
+    far = book_of({(1_048_575, 16_383): "here"})
+    assert document_text("a.xlsx", far) == "[sheet Sheet1]\nhere"
+
+
+def test_one_long_text_that_many_cells_name_is_refused() -> None:
+    long = book_of({(row, 0): "long" * 8000 for row in range(2500)})
+    with pytest.raises(BadDocument, match="hold 80000000 characters"):
+        document_text("a.xlsx", long)
+
+
+def test_a_workbook_of_another_format_is_refused() -> None:
+    out = io.BytesIO(sheet())
+    with zipfile.ZipFile(out, "a") as package:
+        package.writestr("xl/workbook.bin", b"")
+    with pytest.raises(BadDocument, match="no Excel workbook"):
+        document_text("a.xlsx", out.getvalue())
+
+
+def test_a_cell_that_says_it_spans_a_billion_columns_is_told_once() -> None:
+    def spread(text: str) -> str:
+        return text.replace("<w:tcPr>", '<w:tcPr><w:gridSpan w:val="2000000000"/>')
+
+    told = document_text("a.docx", rewritten(word(), document=spread))
+    assert "City | Units\nBerlin | 12" in told
+
+
 def test_a_page_as_its_reader_sees_it() -> None:
     page = """<html><head><title>Sun &amp; wind</title><style>p {}</style>
     <script>track()</script></head><body><h2>Yields</h2><p>Solar <b>12&nbsp;%</b>,
@@ -108,6 +164,21 @@ def test_a_page_in_the_encoding_it_declares() -> None:
     assert material_of("a.html", "html", page).text == "Solarstr\u00f6me"
     lying = "<meta charset=utf-7x><p>Str\u00f6me".encode()
     assert material_of("a.html", "html", lying).text == "Str\u00f6me"
+
+
+@pytest.mark.parametrize("opened", ["<!-- ", "<a ", "<a href='", "<![CDATA[", "</"])
+def test_a_page_full_of_markup_that_never_ends_is_read_in_a_moment(opened: str) -> None:
+    """Looking for the end of each anew would take days."""
+    text = html_text(f"<p>before</p>{opened * 300_000} <b>after</b>")
+    assert text.startswith("before\n")
+    assert text.endswith("after")
+
+
+def test_what_stands_behind_broken_markup_is_read() -> None:
+    page = (
+        "<p>one</p><!-- open <p>two &amp; three</p><script>track()</script><h2>four</h2> <a href='x"
+    )
+    assert html_text(page) == "one\n<!-- open\ntwo & three\n\n## four\n<a href='x"
 
 
 async def test_a_document_reaches_the_model_as_text(

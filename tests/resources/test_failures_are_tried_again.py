@@ -125,3 +125,44 @@ async def test_a_damaged_ledger_costs_nothing_but_time(
         last = await reme.auto_resource()
     assert (again.unchanged, last.unchanged) == (1, 1)
     model.assert_exhausted()
+
+
+async def test_a_model_that_says_nothing_of_a_changed_resource_is_asked_again(
+    open_memory: Callable[..., ReMe], put: Put, root: Path
+) -> None:
+    async with open_memory(ScriptedChatModel([*KEEPS, "", "It says all of it."])) as reme:
+        put(f"{DAY}/report.md", "old")
+        await reme.auto_resource()
+        put(f"{DAY}/report.md", "new")
+        silent = await reme.auto_resource()
+        assert (silent.success, silent.cards) == (False, [])
+        assert "said and changed nothing" in silent.failed[0].reason
+        again = await reme.auto_resource()
+    assert (again.success, [c.path for c in again.cards]) == (True, [CARD])
+
+
+async def test_the_status_lists_what_waits(
+    open_memory: Callable[..., ReMe], put: Put, root: Path
+) -> None:
+    async with open_memory() as reme:
+        assert (await reme.status()).details["pending_resources"] == []
+        put(f"{DAY}/report.md", "text")
+        put(f"{DAY}/archive.zip", b"PK")
+        status = await reme.status()
+    assert status.details["pending_resources"] == [REPORT]
+    assert "1 resource(s) waiting to be read" in status.answer
+    async with open_memory(ScriptedChatModel(KEEPS)) as reme:
+        await reme.auto_resource()
+        assert (await reme.status()).details["pending_resources"] == []
+        put(f"{DAY}/report.md", "changed text")
+        assert (await reme.status()).details["pending_resources"] == [REPORT]
+
+
+async def test_the_answer_stays_short_however_much_waits(
+    open_memory: Callable[..., ReMe], put: Put
+) -> None:
+    async with open_memory() as reme:
+        paths = [put(f"{DAY}/{number}.md", f"text {number}") for number in range(300)]
+        result = await reme.auto_resource()
+    assert result.pending == sorted(paths)
+    assert len(result.answer) < 1000

@@ -14,7 +14,7 @@ from agentscope_reme.context.tokens import estimate_tokens
 from agentscope_reme.errors import ModelFailed, ModelRequired
 from agentscope_reme.files.dream_progress import DreamState, ReadFile, WaitingUnit
 from agentscope_reme.messages import Message, TextBlock
-from agentscope_reme.ports import ChatPort
+from agentscope_reme.ports import ChatPort, prompt_budget
 from agentscope_reme.quoting import defuse
 from agentscope_reme.results import DreamResult, Failure
 from agentscope_reme.steps.base import BaseStep, Ref
@@ -36,6 +36,8 @@ from agentscope_reme.steps.dream.run import DreamRun, dream_run, uninterrupted
 from agentscope_reme.steps.dream.units import Extraction, ProposedUnit, TopicCandidate, unit_of
 from agentscope_reme.tools.answer_limit import one_line
 
+_FEWEST_TOKENS: Final = 400
+"""Of the notes a dream reads at least, however small the model's window is: it must get on."""
 _CALLS: Final = 3  # an extraction needs no tools: one call, and what a line adds for the form
 
 
@@ -120,7 +122,8 @@ class DreamExtractStep(BaseStep[DreamResult]):
             return []
         words = self._prompt(arguments, "")
         fixed = sum(estimate_tokens(message.text) for message in words)
-        return packed(changed, run.state, self.settings.dream_prompt_tokens - fixed)
+        budget = prompt_budget(self.agent, self.settings.dream_prompt_tokens)
+        return packed(changed, run.state, max(budget - fixed, _FEWEST_TOKENS))
 
     async def _read(
         self,

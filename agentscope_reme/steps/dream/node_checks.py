@@ -19,6 +19,7 @@ from agentscope_reme.steps.dream.statements import (
     DAY,
     PLACEHOLDER,
     Statement,
+    core_of,
     days_in,
     ends,
     has_sources,
@@ -213,9 +214,9 @@ def _keeps_its_links(node: Proposal) -> Iterator[str]:
 
 
 def _keeps_headings_and_remarks(node: Proposal) -> Iterator[str]:
-    new = remarks_of(node.new_text)
+    new = [core_of(words) for words in remarks_of(node.new_text)]
     for lost in remarks_of(node.old_text):
-        if not any(lost in one for one in new):
+        if not any(core_of(lost) in words for words in new):
             yield f'The heading or remark "{one_line(lost, _SHOWN)}" was lost: keep it.'
 
 

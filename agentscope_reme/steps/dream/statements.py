@@ -29,7 +29,7 @@ _NOTE: Final = re.compile(
 _OBSERVED: Final = re.compile(r"\bobserved\s+(\d{4}-\d{2}-\d{2})", re.IGNORECASE)
 _UNTIL: Final = re.compile(r"\buntil\s+(\d{4}-\d{2}-\d{2})", re.IGNORECASE)
 _UNDATED: Final = re.compile(r"\b(observed|until)(?:\s+now)?(?=\s*[,;)）])", re.IGNORECASE)
-_ITEM: Final = re.compile(r"\s*(?:>\s*)*(?:[-*+]|\d{1,9}[.)])\s+")
+_ITEM: Final = re.compile(r"^\s*(?:>\s*)*(?:[-*+]|\d{1,9}[.)])\s+")
 _SOURCES: Final = re.compile(r"(?:sources|来源|出处)\s*[:：]?", re.IGNORECASE)
 _WORD: Final = re.compile(r"[a-z0-9_]+|[^\W\d_a-z]", re.IGNORECASE)
 _FILLERS: Final = (FUNCTION_WORDS | HAN_PARTICLES) - {"no", "not", "nor"}
@@ -130,8 +130,8 @@ def remarks_of(text: str) -> list[str]:
     for block in scan.blocks:
         if block.kind is BlockKind.COMMENT or first < block.start <= last:
             found += scan.lines[block.start - 1 : block.end]
-    said = (core_of(_ITEM.sub("", WIKILINK.sub("", line), count=1)) for line in found)
-    return [words for words in said if any(map(str.isalnum, words))]
+    said = (_ITEM.sub("", WIKILINK.sub("", line), count=1).strip() for line in found)
+    return [words for words in said if any(map(str.isalnum, core_of(words)))]
 
 
 def source_links(text: str) -> set[str]:

@@ -11,7 +11,7 @@ from agentscope_reme.files.change_set import ChangeSet
 from agentscope_reme.files.changes import Write
 from agentscope_reme.files.dream_progress import WaitingUnit
 from agentscope_reme.messages import Message, TextBlock
-from agentscope_reme.ports import AgentPort, Tool
+from agentscope_reme.ports import AgentPort, Tool, prompt_budget
 from agentscope_reme.steps.context import ApplicationContext
 from agentscope_reme.steps.dream.material import DailyFile, day_of, read_daily
 from agentscope_reme.steps.dream.node_checks import Proposal, RefusedError, check_node, completed
@@ -101,7 +101,7 @@ class UnitRun:
             nodes=found,
             refused=refused,
             language=parts.language,
-            budget_tokens=parts.settings.dream_prompt_tokens,
+            budget_tokens=prompt_budget(parts.agent, parts.settings.dream_prompt_tokens),
         )
 
     async def _judged(self, receipt: Receipt, overlay: ChangeSet) -> Integrated:

@@ -5,6 +5,6 @@ and `html_text` turn a file into what a model can read; `writer` lets the model 
 `ownership` says whose card it is; `ledger` remembers what has no card to remember it.
 """
 
-from agentscope_reme.steps.resources.step import AutoResourceStep
+from agentscope_reme.steps.resources.step import AutoResourceStep, pending_resources
 
-__all__ = ["AutoResourceStep"]
+__all__ = ["AutoResourceStep", "pending_resources"]

@@ -8,13 +8,18 @@ from agentscope_reme.tools.answer_limit import named
 _MOST_LINES = 50
 
 
-def told(result: AutoResourceResult, *, has_model: bool) -> AutoResourceResult:
-    """The result with its ``answer`` and ``success``: a failed resource is no success."""
+def told(result: AutoResourceResult, *, no_agent: str = "") -> AutoResourceResult:
+    """The result with its ``answer`` and ``success``: a failed resource is no success.
+
+    Args:
+        result: what was done.
+        no_agent: why there is no agent, as a clause; empty when there is one.
+    """
     lines = [_card(card) for card in result.cards]
     lines += [f"{item.item} failed and is tried again: {item.reason}" for item in result.failed]
     if result.pending:
         busy = "the model calls of this run are used up, or another process is at it"
-        why = busy if has_model else "there is no model"
+        why = no_agent or busy
         lines.append(f"{len(result.pending)} wait ({why}): {named(result.pending)}.")
     lines += [f"{item.item} is passed over: {item.reason}" for item in result.skipped]
     if result.unchanged:

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
 from agentscope_reme.errors import BadDocument, BadInput, ReMeError
+from agentscope_reme.steps.resources.packages import refuse_bomb
 from agentscope_reme.steps.resources.places import suffix_of
 
 EXTRA: Final = "Install the extra `documents`: pip install 'agentscope-reme[documents]'."
-_MOST_UNPACKED_BYTES: Final = 512 * 1024 * 1024
 _SAVE_AGAIN: Final = "Open it and save it again, or as a PDF or text file."
 _WORD: Final = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _WORD_NOTES: Final = ("word/footnotes.xml", "word/endnotes.xml", "word/comments.xml")
@@ -84,13 +84,18 @@ def _pdf_page(page: Any) -> tuple[str, int]:
 
 def _docx(path: str, data: bytes) -> str:
     import docx
-    from docx.table import Table
+    from docx.table import Table, _Cell
 
-    _refuse_bomb(path, data)
+    refuse_bomb(path, data, ".docx")
     document = docx.Document(io.BytesIO(data))
     lines: list[str] = []
     for block in document.iter_inner_content():
-        lines += _rows(block.rows) if isinstance(block, Table) else [_paragraph(block)]
+        if isinstance(block, Table):
+            # not `row.cells`: it repeats a cell as often as the file says it spans columns
+            rows = ([_Cell(tc, block) for tc in row._tr.tc_lst] for row in block.rows)
+            lines.append(_table(rows))
+        else:
+            lines.append(_paragraph(block))
     lines += _margins(document)
     lines += [f"[text box] {words}" for words in _text_boxes(document)]
     lines += _word_notes(data)
@@ -100,21 +105,19 @@ def _docx(path: str, data: bytes) -> str:
 
 def _paragraph(paragraph: Any) -> str:
     words = str(paragraph.text).strip()
+    if not words:
+        return ""
     style = str(getattr(paragraph.style, "name", "") or "")
-    if words and style.startswith("Heading ") and style[8:].isdecimal():
+    if style.startswith("Heading ") and style[8:].isdecimal():
         return f"{'#' * min(int(style[8:]), 6)} {words}"
-    if words and style.startswith("List"):
+    if style.startswith("List"):
         return f"- {words}"
     return words
 
 
-def _rows(rows: Any) -> list[str]:
+def _table(rows: Iterable[Iterable[Any]]) -> str:
     """A table as one piece of text; a merged cell is told once."""
-    lines = []
-    for row in rows:
-        cells = {id(cell._tc): cell for cell in list(row.cells)}
-        lines.append(" | ".join(_plain(cell.text) for cell in cells.values()))
-    return ["\n".join(lines)]
+    return "\n".join(" | ".join(_plain(cell.text) for cell in cells) for cells in rows)
 
 
 def _margins(document: Any) -> list[str]:
@@ -153,7 +156,7 @@ def _words_in(element: Any) -> str:
 def _pptx(path: str, data: bytes) -> str:
     import pptx
 
-    _refuse_bomb(path, data)
+    refuse_bomb(path, data, ".pptx")
     slides = pptx.Presentation(io.BytesIO(data)).slides
     told = []
     for number, slide in enumerate(slides, 1):
@@ -169,7 +172,7 @@ def _shape(shape: Any) -> list[str]:
     if hasattr(shape, "shapes"):  # a group
         return [line for inner in shape.shapes for line in _shape(inner)]
     if getattr(shape, "has_table", False):
-        return _rows(shape.table.rows)
+        return [_table(row.cells for row in shape.table.rows)]
     if getattr(shape, "has_chart", False):
         return ["[a chart that is not shown]"]
     if hasattr(shape, "image"):
@@ -181,7 +184,7 @@ def _shape(shape: Any) -> list[str]:
 def _xlsx(path: str, data: bytes) -> str:
     import python_calamine
 
-    _refuse_bomb(path, data)
+    refuse_bomb(path, data, ".xlsx")
     book = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(data))
     told = []
     for name in book.sheet_names:
@@ -213,13 +216,6 @@ def _not_shown(pictures: int) -> str:
     if not pictures:
         return ""
     return "[a picture that is not shown]" if pictures == 1 else f"[{pictures} pictures not shown]"
-
-
-def _refuse_bomb(path: str, data: bytes) -> None:
-    with zipfile.ZipFile(io.BytesIO(data)) as package:
-        size = sum(entry.file_size for entry in package.infolist())
-    if size > _MOST_UNPACKED_BYTES:
-        raise BadDocument(path, f"it unpacks to {size} bytes", "Split it into smaller files.")
 
 
 _READERS: Final[dict[str, Callable[[str, bytes], str]]] = {

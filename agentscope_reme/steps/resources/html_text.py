@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from html import unescape
 from html.parser import HTMLParser
 from typing import Final
 
@@ -18,6 +19,9 @@ _CHARSET: Final = re.compile(
     rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?([\w.:-]{1,40})", re.IGNORECASE
 )
 _LOOKED_AT_BYTES: Final = 4096
+_TAG: Final = re.compile(r"<[^<>]*>")
+_MOST_MENDED: Final = 20
+"""So many times what follows unfinished markup is read as a page; every time costs its length."""
 
 
 def html_text(markup: str) -> str:
@@ -50,6 +54,20 @@ class _Page(HTMLParser):
         self.said: list[str] = []
         self._links: list[str] = []
         self._preformatted = 0
+
+    def close(self) -> None:
+        """Read what is left, which begins with markup that has no end.
+
+        The parser's own way looks for that end once more at every later tag.
+        """
+        for _ in range(_MOST_MENDED):
+            if not self.rawdata.startswith("<"):
+                break
+            rest, self.rawdata = self.rawdata, ""
+            self.handle_data("<")
+            self.feed(rest[1:])
+        rest, self.rawdata = self.rawdata, ""
+        self.handle_data(unescape(_TAG.sub(" ", rest)))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = dict(attrs)

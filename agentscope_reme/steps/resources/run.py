@@ -10,8 +10,9 @@ from typing import Any, Final
 from weakref import WeakValueDictionary
 
 from agentscope_reme.errors import BadInput, Conflict, NotFound, ReMeError
+from agentscope_reme.files.locks import resource_claim
 from agentscope_reme.files.pins import is_pinned
-from agentscope_reme.ports import AgentPort
+from agentscope_reme.ports import AgentPort, prompt_budget
 from agentscope_reme.results import AutoResourceResult, Failure, ResourceCard
 from agentscope_reme.runtime.budget import CallBudget
 from agentscope_reme.steps.card_writer import CardOutcome
@@ -194,7 +195,8 @@ class ResourceRun:
     def _end(self, material: Material, start: int) -> int:
         if material.picture is not None:
             return material.size
-        budget = self._parts.settings.auto_memory_prompt_tokens
+        setting = self._parts.settings.auto_memory_prompt_tokens
+        budget = prompt_budget(self._parts.agent, setting)
         return end_of_part(material.text, start, budget)
 
     def _request(
@@ -258,7 +260,7 @@ class ResourceRun:
             return
         lock: asyncio.Lock = self._locks.setdefault(path, asyncio.Lock())
         async with lock:
-            with self._parts.locks.claim(f"resource {path}") as claimed:
+            with self._parts.locks.claim(resource_claim(path)) as claimed:
                 yield claimed
 
 

@@ -11,9 +11,10 @@ from pydantic import BaseModel, ConfigDict
 from agentscope_reme.errors import BadInput, BadPath, Conflict, NotFound
 from agentscope_reme.results import AutoResourceResult
 from agentscope_reme.steps.base import BaseStep, Ref
+from agentscope_reme.steps.context import Components
 from agentscope_reme.steps.resources.absent import Missing, is_suspicious, missing_among
 from agentscope_reme.steps.resources.answer import told
-from agentscope_reme.steps.resources.ledger import Reading
+from agentscope_reme.steps.resources.ledger import Ledger, Reading
 from agentscope_reme.steps.resources.look import unsuited
 from agentscope_reme.steps.resources.ownership import Claim, claims
 from agentscope_reme.steps.resources.places import FOLDER
@@ -33,6 +34,23 @@ class AutoResourceArguments(BaseModel):
     include_images: bool = True
 
 
+def pending_resources(parts: Components) -> list[str]:
+    """Files that a call of Auto Resource would read, sorted; it looks at no content.
+
+    Raises:
+        StorageFailed: the workspace cannot be read.
+    """
+    parts.store.refresh()
+    known = Ledger(parts.workspace, parts.disk, parts.locks).read()
+    owned = claims(parts.store)
+    return sorted(
+        file.path
+        for file in parts.vault.survey(FOLDER)[0]
+        if unsuited(file.path) is None
+        and not _is_settled(file, known.get(file.path), owned.get(file.path, ()))
+    )
+
+
 class AutoResourceStep(BaseStep[AutoResourceResult]):
     """Looks at resources, named ones or all, and brings their cards in step.
 
@@ -43,7 +61,7 @@ class AutoResourceStep(BaseStep[AutoResourceResult]):
     workspace = Ref(lambda parts: parts.workspace)
     vault = Ref(lambda parts: parts.vault)
     store = Ref(lambda parts: parts.store)
-    agent = Ref(lambda parts: parts.agent)
+    no_agent = Ref(lambda parts: parts.why_no_agent)
 
     async def execute(self) -> AutoResourceResult:
         """Run the call described by the run's values.
@@ -68,7 +86,7 @@ class AutoResourceStep(BaseStep[AutoResourceResult]):
             await self._all(run)
         else:
             await self._named(run, named)
-        return told(run.result, has_model=self.agent is not None)
+        return told(run.result, no_agent=self.no_agent)
 
     async def _named(self, run: ResourceRun, given: Mapping[str, str]) -> None:
         """See to these paths as the disk has them now, whatever the caller says became of them."""

@@ -17,7 +17,7 @@ from agentscope_reme.messages import Block, Message, TextBlock
 from agentscope_reme.ports import AgentPort, AgentRun, Tool
 from agentscope_reme.quoting import defuse
 from agentscope_reme.schema import content_hash
-from agentscope_reme.steps.card_writer import CardOutcome, noting
+from agentscope_reme.steps.card_writer import CardOutcome, noting, refuse_idle
 from agentscope_reme.steps.cards import card_tags, free_path, slug
 from agentscope_reme.steps.context import Components
 from agentscope_reme.steps.resources.ownership import Cursor, with_resource
@@ -32,6 +32,7 @@ from agentscope_reme.vault.live_view import LiveView
 
 ACTOR: Final = "auto_resource"
 
+_AGAIN: Final = "The resource is tried again by the next call."
 _COMMIT_ATTEMPTS: Final = 20
 _CREATE_TOOLS: Final = ("daily_write",)
 _UPDATE_TOOLS: Final = ("read", "edit", "frontmatter_update", "write")
@@ -122,12 +123,8 @@ class ResourceCardWriter:
             max_iters=max_iters,
             deadline=self.parts.settings.agent_deadline_seconds,
         )
-        if refusals and not staged.changes():
-            raise ModelFailed(
-                refusals[-1],
-                "every change the model tried was refused",
-                "The resource is tried again by the next call.",
-            )
+        if not staged.changes():
+            refuse_idle(run, refusals, _AGAIN)
         return run
 
     def _tools(self, request: PartRequest, staged: ChangeSet) -> list[Tool]:
@@ -235,7 +232,7 @@ def _refuse_silence(request: PartRequest, run: AgentRun[Any]) -> None:
         raise ModelFailed(
             run.text,
             f"the model wrote no card of {request.resource} and did not say why",
-            "The resource is tried again by the next call.",
+            _AGAIN,
         )
 
 
