@@ -4,7 +4,8 @@
 
 Phase 1 hands the sessions of a conversation to the memory as they are; the last session of the
 bundled conversation is talked through live with a real agent instead. Phase 2 is another process:
-it opens the same workspace with a new agent and asks questions.
+it opens the same workspace with a new agent and asks questions. Without ``--workspace`` the memory
+is kept in ``.demo/`` of this project, which ``make clean`` removes.
 """
 
 from __future__ import annotations
@@ -18,17 +19,20 @@ from pathlib import Path
 from typing import Final
 
 from conversations import Conversation, Session, UnreadableConversation, load_conversation
-from demo_agent import Companion, DemoModel, demo_model
+from demo_agent import Companion, DemoModel, NoAnswer, demo_model, try_out
 from demo_questions import questions_for
 from demo_recall import recall
 
 from agentscope_reme import Message, ReMe
 
-BUNDLED: Final = Path(__file__).resolve().parent / "conversation" / "conversation.json"
+_HERE: Final = Path(__file__).resolve().parent
+BUNDLED: Final = _HERE / "conversation" / "conversation.json"
+KEPT: Final = _HERE.parent / ".demo"
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the demo; 0 when it worked, 1 when an answer missed something, 2 for a bad file."""
+    """Run the demo; 0 when it worked, 1 when an answer missed something or the model gave none, 2
+    for a bad file."""
     parser = argparse.ArgumentParser(description="Talk, close, and remember in a new process.")
     parser.add_argument("--conversation", type=Path, default=BUNDLED, help="a JSON file")
     parser.add_argument("--workspace", type=Path, help="where to keep the memory")
@@ -39,12 +43,36 @@ def main(arguments: list[str] | None = None) -> int:
     except UnreadableConversation as error:
         print(error, file=sys.stderr)
         return 2
-    workspace = options.workspace or Path(tempfile.mkdtemp(prefix="reme-demo-"))
+    if options.recall and options.workspace is None:
+        parser.error("--recall needs the --workspace of phase 1")
+    try:
+        return _run(options, conversation)
+    except NoAnswer as error:
+        print(error, file=sys.stderr)
+    except Exception as error:  # noqa: BLE001 - a process edge; clients of models raise anything
+        print(f"The demo stopped: {type(error).__name__}: {error}", file=sys.stderr)
+    return 1
+
+
+def _run(options: argparse.Namespace, conversation: Conversation) -> int:
     if options.recall:
-        return 0 if asyncio.run(recall(workspace, questions_for(conversation))) else 1
-    bundled = options.conversation.resolve() == BUNDLED
-    asyncio.run(remember(workspace, conversation, live=bundled))
-    return _in_a_new_process(options.conversation, workspace)
+        return 0 if asyncio.run(recall(options.workspace, questions_for(conversation))) else 1
+    asyncio.run(try_out(demo_model()))
+    workspace = options.workspace or _new_workspace()
+    live = options.conversation.resolve() == BUNDLED
+    asyncio.run(remember(workspace, conversation, live=live))
+    outcome = _in_a_new_process(options.conversation, workspace)
+    print(f"\nThe memory stays in {workspace}" + _how_to_remove(workspace), flush=True)
+    return outcome
+
+
+def _new_workspace() -> Path:
+    KEPT.mkdir(exist_ok=True)
+    return Path(tempfile.mkdtemp(prefix="memory-", dir=KEPT))
+
+
+def _how_to_remove(workspace: Path) -> str:
+    return "; `make clean` removes it." if KEPT in workspace.parents else "."
 
 
 async def remember(workspace: Path, conversation: Conversation, *, live: bool) -> None:

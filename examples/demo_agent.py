@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import logging
 import os
 from dataclasses import dataclass
 from typing import Any, Final
@@ -11,8 +12,10 @@ from typing import Any, Final
 from stand_in_model import make_stand_in
 from stand_in_rules import LABEL
 
-from agentscope_reme import ReMe
+from agentscope_reme import Message, ReMe
 from agentscope_reme.agentscope_line import installed_line
+from agentscope_reme.errors import ModelFailed
+from agentscope_reme.facade.models import chat_port_of
 
 _PROMPT: Final = (
     "You are a helpful companion with a long-term memory. When the user asks about something from "
@@ -50,6 +53,31 @@ def demo_model() -> DemoModel:
     model, formatter = make_stand_in()
     label = f"{LABEL} (set DASHSCOPE_API_KEY or OPENAI_API_KEY to use a real model)"
     return DemoModel(model, formatter, label, sees_images=False)
+
+
+class NoAnswer(Exception):
+    """The model answers nothing at all: a wrong key, no network, no quota."""
+
+
+async def try_out(chosen: DemoModel) -> None:
+    """Ask the model for one word, so that a wrong key is told before anything else happens.
+
+    Raises:
+        NoAnswer: it failed; the message says what to do.
+    """
+    port = chat_port_of(chosen.model, chosen.formatter)
+    if port is None:
+        return
+    logging.disable(logging.WARNING)  # AgentScope tells of every attempt
+    try:
+        await port.complete([Message.from_dict({"role": "user", "content": "Say yes."})])
+    except ModelFailed as error:
+        raise NoAnswer(
+            f"{chosen.label} gives no answer ({error.reason}): check its key and the network, or "
+            "unset DASHSCOPE_API_KEY and OPENAI_API_KEY to use the stand-in."
+        ) from error
+    finally:
+        logging.disable(logging.NOTSET)
 
 
 class Companion:

@@ -174,6 +174,7 @@ class MemoryCompactionHook(Hook):
         estimated = await self._estimate(agent, view, meter)
         model = getattr(agent, "model", None)
         calibration = calibration_of(model)
+        expect(model, 0)  # a prompt that was announced and never sent must not be taken for ours
         limit = self._limit(view.memory)
         if calibration.corrected(estimated) > limit:
             overhead = estimated - await self._messages(view, meter)

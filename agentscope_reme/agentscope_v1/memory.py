@@ -31,7 +31,8 @@ class ReMeMemory(WindowMemory):
         token_counter: one of AgentScope's counters; without it sizes are estimated. Binaries
             always count a fixed number, because counters take Base64 for text.
         max_input_length: above this many tokens `needs_compaction` is true, and a
-            `MemoryCompactionHook` compacts; 0 leaves it to the settings of `reme`.
+            `MemoryCompactionHook` compacts; 0 leaves it to the settings of `reme`. Give two thirds
+            of what the model takes: the answer needs room, and an estimate may be a quarter low.
 
     Raises:
         BadInput: the session id cannot name a session.
@@ -142,8 +143,11 @@ class ReMeMemory(WindowMemory):
 
     async def needs_compaction(self) -> bool:
         """Whether the window is larger than `max_input_length`, or than the settings allow."""
-        limit = self.max_input_length or self._reme.settings.memory_compact_threshold
-        return int((await self.estimate_tokens())["estimated_tokens"]) > limit
+        return int((await self.estimate_tokens())["estimated_tokens"]) > self._limit
+
+    @property
+    def _limit(self) -> int:
+        return self.max_input_length or self._reme.settings.memory_compact_threshold
 
     async def compact(
         self,

@@ -18,6 +18,7 @@ from agentscope.tool import Toolkit, ToolResponse
 
 from agentscope_reme.agentscope_v1.marks import HINT, recall_message
 from agentscope_reme.agentscope_v1.messages import describe
+from agentscope_reme.errors import BadInput
 from agentscope_reme.messages import DataBlock, TextBlock
 from agentscope_reme.ports import Tool, ToolOutput
 
@@ -82,7 +83,12 @@ def register_tools(
 
     Returns:
         The names that now run this library's tools.
+
+    Raises:
+        BadInput: this is no toolkit.
     """
+    if not isinstance(toolkit, Toolkit):
+        raise BadInput(toolkit, "this is no toolkit", "Pass a `Toolkit` of AgentScope 1.x.")
     registered = []
     for tool in tools:
         present = toolkit.tools.get(tool.name)

@@ -94,7 +94,10 @@ class WindowMemory(InMemoryMemory):
         given = [memories] if isinstance(memories, Msg) else memories or []
         fresh = [msg for msg in given if (msg.metadata or {}).get(OURS) != "summary"]
         if not allow_duplicates:
-            fresh = list({msg.id: msg for msg in reversed(fresh)}.values())[::-1]
+            first: dict[str, Msg] = {}
+            for msg in fresh:
+                first.setdefault(msg.id, msg)
+            fresh = list(first.values())
         await super().add(fresh, marks, allow_duplicates, **kwargs)
 
     def get_compressed_summary(self) -> str:
@@ -118,15 +121,14 @@ class WindowMemory(InMemoryMemory):
         """The size of the visible window with its summary; the keys are those of `token_report`.
 
         Args:
-            max_input_length: the window to compare with; that of the memory without it.
+            max_input_length: the window to compare with; without it that of the memory, or else
+                the threshold above which it is compacted.
         """
         return await token_report(
             self._meter,
             await self.get_memory(prepend_summary=False),
             summary=self.shown(self._compressed_summary),
-            max_input_length=self.max_input_length
-            if max_input_length is None
-            else max_input_length,
+            max_input_length=self._limit if max_input_length is None else max_input_length,
         )
 
     async def get_history_str(self, max_input_length: int | None = None) -> str:
@@ -137,15 +139,30 @@ class WindowMemory(InMemoryMemory):
         """
         return history_text(await self.estimate_tokens(max_input_length))
 
+    @property
+    def _limit(self) -> int:
+        """How many tokens the window may have; 0 when it is not known."""
+        return self.max_input_length
+
     def load_state_dict(self, state_dict: dict[str, Any], strict: bool = True) -> None:
-        """Take over a saved state: of this class, of `InMemoryMemory`, or a bare list of messages.
+        """Take over a saved state: of this class, or of `InMemoryMemory` of any age.
+
+        Entries are messages with their marks, or bare messages. A state that cannot be taken over
+        leaves everything as it was.
 
         Raises:
             KeyError: `strict`, and there is no ``content``.
             ValueError: an entry is neither a message nor a message with its marks.
         """
-        super().load_state_dict(state_dict, strict)
-        self.content = [(msg, list(marks)) for msg, marks in self.content]
+        if strict and "content" not in state_dict:
+            raise KeyError("content")
+        before = self.content, self._compressed_summary
+        try:
+            super().load_state_dict(state_dict, strict)
+            self.content = [(msg, _marks(marks)) for msg, marks in self.content]
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            self.content, self._compressed_summary = before
+            raise ValueError(f"this is no saved window: {error!r}") from error
         self._compressed_summary = self._compressed_summary or ""
 
     def let_summary_stand(self, summary: str, ids: Collection[str]) -> int:
@@ -172,3 +189,9 @@ class WindowMemory(InMemoryMemory):
         digest = hashlib.sha256(shown.encode("utf-8", "surrogatepass")).hexdigest()
         msg.id = f"summary-{digest[:16]}"
         return (msg,)
+
+
+def _marks(given: Any) -> list[str]:
+    if given is None or isinstance(given, str):
+        return [given] if given else []
+    return [str(mark) for mark in given]

@@ -7,6 +7,7 @@ checkpoint. An error is raised, never stored; an answer of another kind is repla
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Final
 
@@ -96,7 +97,9 @@ class Compactor:
         """
         if self._chat is None:
             raise ModelRequired("summarise")
-        transcript = render(messages, part_tokens=self._prompt_tokens, most_parts=MOST_CALLS)
+        transcript = await asyncio.to_thread(
+            render, messages, part_tokens=self._prompt_tokens, most_parts=MOST_CALLS
+        )
         if not transcript.parts:
             return previous_summary
         summary, notes = split_notes(previous_summary)

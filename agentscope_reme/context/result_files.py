@@ -94,11 +94,11 @@ class VaultResultFiles:
             The removed paths.
 
         Raises:
-            BadInput: the retention is negative.
+            BadInput: the retention is negative, or no number.
             StorageFailed: the disk refused; the rest goes next time.
         """
-        if retention_days < 0:
-            raise BadInput(retention_days, "the retention is negative", "Give days, 0 or more.")
+        if not isinstance(retention_days, int | float) or retention_days < 0:
+            raise BadInput(retention_days, "this is no retention", "Give days, 0 or more.")
         limit = (now - timedelta(days=retention_days)).timestamp()
         folder = self._vault.workspace.root / RESULT_FOLDER
         kept = {path.rpartition("/")[2] for path in live}

@@ -24,16 +24,38 @@ _PIECES: Final = re.compile(
 _FARTHEST: Final = 10_000
 """No sequence moves the cursor farther than this: a wrong number must not cost a gigabyte."""
 
+_BLANKS: Final = (2, 1_000_000)
+"""Cursor movements and erasures may make so many blanks for each character of the text, and so many
+besides. Programs stay far below that; a few bytes repeated could fill the memory otherwise."""
+
+_ROW: Final = 8  # what an empty line costs, in blanks
+
 
 def as_shown(text: str) -> str:
     """The text as a terminal would show it; text without control characters is returned as it is.
 
     Carriage returns and backspaces overwrite, erasing sequences erase, cursor movements move;
-    colours, titles and everything else that shows no character are left out.
+    colours, titles and everything else that shows no character are left out. Of a text that would
+    fill a screen out of all proportion only the words and the ends of lines are shown.
     """
     if not _CONTROL.search(text):
         return text
-    screen = _Screen()
+    try:
+        return _drawn(text)
+    except _TooManyBlanks:
+        return _PIECES.sub(_plain, text)
+
+
+class _TooManyBlanks(Exception):
+    """A text that moves the cursor instead of saying something."""
+
+
+def _plain(piece: re.Match[str]) -> str:
+    return piece["words"] or ("\n" if piece["down"] or piece["single"] == "\r" else "")
+
+
+def _drawn(text: str) -> str:
+    screen = _Screen(_BLANKS[0] * len(text) + _BLANKS[1])
     for piece in _PIECES.finditer(text):
         if words := piece["words"]:
             screen.write(words)
@@ -47,7 +69,8 @@ def as_shown(text: str) -> str:
 
 
 class _Screen:
-    def __init__(self) -> None:
+    def __init__(self, blanks: int) -> None:
+        self._blanks = blanks
         self._lines: list[list[str]] = [[]]
         self._row = 0
         self._column = 0
@@ -56,6 +79,7 @@ class _Screen:
     def write(self, words: str) -> None:
         line = self._lines[self._row]
         if self._column > len(line):
+            self._spend(self._column - len(line))
             line.extend(" " * (self._column - len(line)))
         line[self._column : self._column + len(words)] = words
         self._column += len(words)
@@ -101,13 +125,21 @@ class _Screen:
         self._row = max(self._top, row)
         self._column = column
         missing = self._row + 1 - len(self._lines)
+        if missing > 1:
+            self._spend(missing * _ROW)
         self._lines.extend([] for _ in range(missing))
+
+    def _spend(self, blanks: int) -> None:
+        self._blanks -= blanks
+        if self._blanks < 0:
+            raise _TooManyBlanks
 
     def _erase_in_line(self, how: int) -> None:
         line = self._lines[self._row]
         if how == 0:
             del line[self._column :]
         elif how == 1:
+            self._spend(min(self._column + 1, len(line)))
             line[: self._column + 1] = " " * min(self._column + 1, len(line))
         else:
             line.clear()

@@ -21,6 +21,10 @@ from agentscope_reme.messages import Block, DataBlock, Message, TextBlock, ToolR
 NOTICE_CHARACTERS: Final = 500
 """The most characters the words around a shortened text take."""
 
+_DRAWN: Final = 250_000
+"""Characters of each end of a text that are drawn as a terminal would, at least; drawing takes
+about a second for each million."""
+
 _NOTICES: Final = {
     "en": (
         "<<<TRUNCATED>>> ({left_out} characters omitted) <<<END_TRUNCATED>>>",
@@ -57,8 +61,9 @@ class ResultLimits:
 
     def __post_init__(self) -> None:
         for name in ("old", "recent", "recent_messages"):
-            if getattr(self, name) < 0:
-                raise BadInput(getattr(self, name), f"`{name}` is negative", "Use 0 or more.")
+            limit = getattr(self, name)
+            if not isinstance(limit, int) or limit < 0:
+                raise BadInput(limit, f"`{name}` is negative or no whole number", "Use 0 or more.")
 
     @classmethod
     def everywhere(cls, characters: int) -> ResultLimits:
@@ -149,17 +154,13 @@ class ToolResultCompactor:
 
     def _preview(self, text: str, limit: int, path: str) -> str:
         gap, pointer, _ = self._notices
-        visible = as_shown(text)
         told = pointer.format(
             path=path, size=f"{len(text):,}", lines=f"{text.count(chr(10)) + 1:,}"
         )
-        if len(visible) <= limit:
-            return f"{visible}\n\n{told}"
-        tail = limit // 2
-        head = limit - tail
-        left_out = gap.format(left_out=len(visible) - limit)
-        end = visible[-tail:] if tail else ""
-        return f"{visible[:head]}\n{left_out}\n{end}\n\n{told}"
+        begin, end, left_out = _visible_ends(text, limit - limit // 2, limit // 2)
+        if not left_out:
+            return f"{begin}{end}\n\n{told}"
+        return f"{begin}\n{gap.format(left_out=left_out)}\n{end}\n\n{told}"
 
     def _without_binaries(self, block: ToolResultBlock) -> ToolResultBlock:
         saved: list[str] = []
@@ -177,6 +178,21 @@ class ToolResultCompactor:
             kind=part.media_type, size=f"{len(payload):,}", path=self._shown(path)
         )
         return TextBlock(text=words)
+
+
+def _visible_ends(text: str, head: int, tail: int) -> tuple[str, str, int]:
+    """What a terminal shows at the beginning and at the end, and how many characters are between.
+
+    Of a long text only the ends are drawn; what lies between them is counted as it is written.
+    """
+    part = max(_DRAWN, 4 * (head + tail))
+    if len(text) <= 2 * part:
+        shown = as_shown(text)
+        begin, rest = shown[:head], shown[head:]
+        end = rest[max(0, len(rest) - tail) :]
+        return begin, end, len(shown) - len(begin) - len(end)
+    begin, end = as_shown(text[:part])[:head], as_shown(text[-part:])
+    return begin, end[max(0, len(end) - tail) :], len(text) - head - tail
 
 
 def _recent(messages: Sequence[Message], count: int) -> frozenset[int]:

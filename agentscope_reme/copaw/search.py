@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from agentscope_reme.schema import SearchHit
 from agentscope_reme.copaw.memory_files import LONG_TERM
+from agentscope_reme.schema import SearchHit
 from agentscope_reme.steps.search import SearchArguments, SearchStep
 
 DEFAULT_RESULTS: Final = 5
@@ -40,19 +40,23 @@ class WeightedSearchStep(SearchStep):
     ) -> list[SearchHit]:
         by_id = {hit.chunk_id: hit for hit in super()._fused(arguments, keyword, near)}
         best = max((hit.score for hit in keyword), default=0.0)
-        shares = {"keyword": 1 - arguments.vector_weight, "vector": arguments.vector_weight}
+        shares = {"keyword": 1 - arguments.vector_share, "vector": arguments.vector_share}
         if not keyword or not near:
             shares = {"keyword": 1.0, "vector": 1.0}
-        scored = [
-            hit.model_copy(update={"score": _weighted(hit, shares, best)}) for hit in by_id.values()
-        ]
+        scored = [_weighted(hit, shares, best) for hit in by_id.values()]
         return sorted(scored, key=lambda hit: (-hit.score, hit.path, hit.start_line, hit.chunk_id))
 
 
-def _weighted(hit: SearchHit, shares: dict[str, float], best_keyword: float) -> float:
+def _weighted(hit: SearchHit, shares: dict[str, float], best_keyword: float) -> SearchHit:
     words = hit.scores.get("keyword", 0.0) / best_keyword if best_keyword > 0 else 0.0
     meaning = min(1.0, max(0.0, hit.scores.get("vector", 0.0)))
-    return shares["keyword"] * words + shares["vector"] * meaning
+    parts = {"keyword": shares["keyword"] * words, "vector": shares["vector"] * meaning}
+    return hit.model_copy(
+        update={
+            "score": sum(parts.values()),
+            "parts": {branch: parts[branch] for branch in hit.scores},
+        }
+    )
 
 
 def result_limit(given: object) -> int:

@@ -111,10 +111,10 @@ class Summarizer:
         staged = ChangeSet(live)
         view = OneDayView(staged, request.day)
         attempts = _Attempts()
-        said = [
-            await self._run(request, part, view, attempts)
-            for part in await asyncio.to_thread(_parts_of, request)
-        ]
+        quoted = await asyncio.to_thread(_parts_of, request)
+        if not quoted:
+            return Summary(SILENT, (), is_settled=True)
+        said = [await self._run(request, part, view, attempts) for part in quoted]
         if view.conflict is not None:
             raise view.conflict
         changes = staged.changes()

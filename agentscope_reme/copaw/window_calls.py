@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 from weakref import WeakSet
 
 from agentscope.message import Msg
@@ -14,6 +14,7 @@ from agentscope.tool import ToolResponse
 from agentscope_reme.agentscope_v1.counting import WindowMeter
 from agentscope_reme.agentscope_v1.messages import rewritten, to_neutral
 from agentscope_reme.agentscope_v1.tools import text_response
+from agentscope_reme.context.cut import check_context
 from agentscope_reme.context.result_files import VaultResultFiles, result_paths
 from agentscope_reme.context.tool_results import ResultLimits
 from agentscope_reme.copaw.as_service import ServiceCalls
@@ -28,9 +29,11 @@ from agentscope_reme.copaw.search import (
     score_limit,
 )
 from agentscope_reme.copaw.service import CopawCalls, CurrentModel
-from agentscope_reme.copaw.window_check import RESERVE, split_window
-from agentscope_reme.errors import ReMeError
+from agentscope_reme.errors import BadInput, ReMeError
 from agentscope_reme.messages import Message
+
+RESERVE: Final = 10_000
+"""Tokens of recent messages that stay; half of the threshold when that is not more."""
 
 
 class WindowCalls(ServiceCalls):
@@ -121,19 +124,30 @@ class WindowCalls(ServiceCalls):
         Args:
             messages: the window, oldest first.
             memory_compact_threshold: in tokens; that of this object without it.
-            memory_compact_reserve: tokens of recent messages that stay.
+            memory_compact_reserve: tokens of recent messages that stay; the user's last request and
+                whole tool calls come first.
             as_token_counter: a counter; ``"default"`` means that of this object.
 
         Returns:
             The messages to compact, those to keep, and whether every kept tool call has its
             result. Whatever fails: nothing, all of them, ``False``.
+
+        Raises:
+            BadInput: `messages` is no list.
         """
+        if isinstance(messages, str | bytes) or not isinstance(messages, Sequence):
+            raise BadInput(messages, "`messages` must be a list", "Pass a list of messages.")
         given = as_token_counter
         counter = self.token_counter if given == "default" else given
         limit = memory_compact_threshold or self.memory_compact_threshold
         try:
-            return await split_window(
-                messages, WindowMeter(counter), threshold=limit, reserve=memory_compact_reserve
+            sizes = await WindowMeter(counter).sizes(messages)
+            return check_context(
+                messages,
+                limit,
+                memory_compact_reserve,
+                neutral=to_neutral,
+                sizes=[size.tokens for size in sizes],
             )
         except (ReMeError, AttributeError, TypeError, ValueError) as failure:  # odd messages
             self.report_failure("check_context", failure)

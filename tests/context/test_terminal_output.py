@@ -59,3 +59,20 @@ def test_a_megabyte_of_redraws_is_quick() -> None:
     begin = time.process_time()
     assert as_shown(raw).endswith("19999")
     assert time.process_time() - begin < 5
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [
+        "\x1b[1000B" * 20_000,
+        "\x1b[1000Cx" * 20_000,
+        "x" * 100_000 + "\x1b[1K" * 20_000,
+        "\x1b[9999G\x1b[1K" * 20_000,
+    ],
+    ids=["down", "to the right", "erasing a long line", "erasing nothing"],
+)
+def test_a_few_bytes_repeated_fill_no_memory(attack: str) -> None:
+    shown = as_shown(f"first\n{attack}\nlast")
+    assert len(shown) <= 4 * len(attack) + 1_000_000
+    assert shown.startswith("first")
+    assert shown.endswith("last")

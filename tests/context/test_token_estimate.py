@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentscope_reme.context import IMAGE_TOKENS, estimate_message_tokens, estimate_tokens
+from agentscope_reme.context.tokens import LONGEST_COUNTED
 from agentscope_reme.messages import DataBlock, Message, TextBlock, ToolCallBlock, ToolResultBlock
 
 RECORDED: dict[str, tuple[int, str]] = {
@@ -236,3 +237,15 @@ def test_tool_calls_and_their_answers_count() -> None:
     for block in (call, result):
         message = Message(role="assistant", name="agent", blocks=(block,))
         assert estimate_message_tokens(message) > 100
+
+
+def test_a_very_long_text_is_judged_by_samples_from_all_over_it() -> None:
+    texts = [
+        "green tea at 75 degrees, then a walk\n" * 400,
+        "绿茶要用七十五度的水。" * 800,
+        "7f3a" * 2000,
+    ]
+    long = "".join(text * 20 for text in texts)
+    assert len(long) > LONGEST_COUNTED
+    counted = sum(estimate_tokens(text) * 20 for text in texts)
+    assert estimate_tokens(long) == pytest.approx(counted, rel=0.05)

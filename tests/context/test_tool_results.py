@@ -242,3 +242,27 @@ async def test_a_result_that_cannot_be_saved_changes_nothing(
         with pytest.raises((StorageFailed, BadInput)):
             await reme.offload_tool_results(window, THOUSAND)
         assert said(window[0]) == "long " * 1_000
+
+
+async def test_of_megabytes_only_the_ends_are_drawn_and_every_byte_is_in_the_file() -> None:
+    files = HeldResultFiles()
+    line = "\x1b[31mline of a log\x1b[0m\n"
+    log = f"FIRST\n{line * 100_000}LAST"
+    (short,) = await compact(files, [result(log)])
+    assert list(files.files.values()) == [log.encode()]
+    text = said(short)
+    assert text.startswith("FIRST\nline of a log\n")
+    assert "LAST\n\n[Full content saved to" in text
+    assert "\x1b" not in text
+    assert len(text) < 1000 + NOTICE_CHARACTERS
+    (again,) = await compact(files, [short])
+    assert again is short
+
+
+async def test_both_ends_of_megabytes_stay_when_they_are_redrawn_to_almost_nothing() -> None:
+    redrawn = "#" * 99 + "\r"
+    log = f"{redrawn * 3000}FIRST\n{'x' * 1000}\n{redrawn * 3000}LAST\n"
+    (short,) = await compact(HeldResultFiles(), [result(log)])
+    text = said(short)
+    assert text.startswith("#####")
+    assert "\nLAST" in text or "LAST##" in text

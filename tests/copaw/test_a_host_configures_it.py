@@ -241,3 +241,13 @@ async def test_open_and_closed(open_copaw: Open) -> None:
     assert await copaw.close() is True
     await copaw.start()
     assert await copaw.close() is True
+
+
+async def test_a_folder_that_cannot_be_written_any_more_still_closes(open_copaw: Open) -> None:
+    copaw = await open_copaw().start()
+    (marker,) = (copaw.working_path / "metadata").glob("open-*")
+    marker.unlink()
+    marker.mkdir()  # as good as a folder without permissions: it cannot be removed as a file
+    assert await copaw.close() is True
+    async with open_copaw() as again:
+        assert (await again.status()).failures == {}

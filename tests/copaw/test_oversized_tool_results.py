@@ -200,10 +200,13 @@ async def test_the_newest_results_may_be_larger(open_copaw: Open) -> None:
         assert max(len(shown(msg)) for msg in messages if msg.role == "system") < 700
 
 
-async def test_a_limit_nobody_can_mean_leaves_the_messages_as_they_are(open_copaw: Open) -> None:
+@pytest.mark.parametrize("limit", [-1, "3000", 2.5])
+async def test_a_limit_nobody_can_mean_leaves_the_messages_as_they_are(
+    open_copaw: Open, limit: Any
+) -> None:
     messages = [result("o" * 5000)]
     async with open_copaw() as copaw:
-        await copaw.compact_tool_result(messages, old_max_bytes=-1)
+        await copaw.compact_tool_result(messages, old_max_bytes=limit)
         assert shown(messages[0]) == "o" * 5000
         assert (await copaw.status()).failures == {"compact_tool_result": 1}
 

@@ -151,6 +151,15 @@ async def test_garbage_and_refused_runs_count_as_failures(open_copaw: Open) -> N
         assert len(records(copaw)) == 2
 
 
+async def test_a_conversation_without_a_word_costs_no_model_call(open_copaw: Open) -> None:
+    empty = [Msg("user", "", "user"), Msg("Friday", [], "assistant")]
+    async with open_copaw() as copaw:
+        copaw.add_async_summary_task(empty)
+        assert await copaw.await_summary_tasks() == "Summary task completed: [SILENT]"
+        assert await copaw.summary_memory(empty) == "[SILENT]"
+        assert records(copaw) == []
+
+
 async def test_nothing_worth_keeping_is_done(open_copaw: Open) -> None:
     async with open_copaw(["[SILENT]"]) as copaw:
         copaw.add_async_summary_task(said("hello"))

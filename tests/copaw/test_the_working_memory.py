@@ -178,8 +178,40 @@ async def test_older_states_load_and_broken_ones_are_refused() -> None:
     with pytest.raises(KeyError):
         window.load_state_dict({})
     window.load_state_dict({}, strict=False)
-    with pytest.raises(ValueError, match="Invalid item"):
+    with pytest.raises(ValueError, match="no saved window"):
         window.load_state_dict({"content": ["what?"]})
+
+
+async def test_a_broken_state_leaves_the_window_as_it_was() -> None:
+    window = memory()
+    await window.add(talk(2))
+    await window.update_compressed_summary("Tea.")
+    before = window.state_dict()
+    good = talk(1)[0].to_dict()
+    broken: list[Any] = [{"bad": 1}, [good, [], "more"], [good, 7], None, [None, []]]
+    for entry in broken:
+        with pytest.raises(ValueError, match="no saved window"):
+            window.load_state_dict({"content": [good, entry], "_compressed_summary": "Other."})
+        assert window.state_dict() == before
+    with pytest.raises(ValueError, match="no saved window"):
+        window.load_state_dict({"content": None})
+    assert window.state_dict() == before
+
+
+@pytest.mark.parametrize(
+    ("marks", "taken"), [("compressed", ["compressed"]), (None, []), (("a", "b"), ["a", "b"])]
+)
+async def test_marks_that_are_no_list_are_understood(marks: Any, taken: list[str]) -> None:
+    window = memory()
+    window.load_state_dict({"content": [[talk(1)[0].to_dict(), marks]]})
+    assert [found for _, found in window.content] == [taken]
+
+
+async def test_a_message_that_is_given_twice_stays_where_it_first_stood() -> None:
+    window = memory()
+    first, second = talk(2)
+    await window.add([first, second, first])
+    assert [msg.id for msg in await window.get_memory()] == [first.id, second.id]
 
 
 async def test_a_block_of_an_older_host_is_tolerated() -> None:

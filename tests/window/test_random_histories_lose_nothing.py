@@ -30,7 +30,7 @@ from agentscope_reme.messages import Message
 from agentscope_reme.ports import ChatReply, StructuredReply
 from tests.window.histories import History, histories
 
-EXAMPLES = int(os.environ.get("REME_WINDOW_EXAMPLES", "150"))
+EXAMPLES = int(os.environ.get("REME_WINDOW_EXAMPLES", "100"))
 SYSTEM_PROMPT = "You help with everything. " * 4
 
 
