@@ -47,13 +47,45 @@ class Forgotten:
             row["again"] = True
         return json.dumps(row).encode()
 
-    def is_id(self, message_id: str) -> bool:
-        """Whether this was the message with that id."""
-        return salted(self.salt, message_id) == self.key
-
     def is_said(self, identity: str) -> bool:
         """Whether this message is identified by that key of role, time and text."""
         return self.said != "" and salted(self.salt, identity) == self.said
+
+
+class ForgottenLines:
+    """What was forgotten in one log, by what a submitted message is known by.
+
+    The lines of one forgetting share a salt, so a look costs a hash for each forgetting and not
+    for each line.
+    """
+
+    def __init__(self, lines: Iterable[Forgotten] = ()) -> None:
+        self._by_key: dict[str, Forgotten] = {}
+        self._keys_of_said: dict[str, dict[str, None]] = {}
+        self._salts: dict[str, None] = {}
+        for line in lines:
+            self.add(line)
+
+    def add(self, line: Forgotten) -> None:
+        """Take in one more line."""
+        self._by_key[line.key] = line
+        self._salts[line.salt] = None
+        if line.said:
+            self._keys_of_said.setdefault(line.said, {})[line.key] = None
+
+    def get(self, key: str) -> Forgotten | None:
+        """The line that says this key."""
+        return self._by_key.get(key)
+
+    def has_id(self, message_id: str) -> bool:
+        """Whether a message with this id, or the key that stands for it, was forgotten."""
+        known = self._by_key
+        return message_id in known or any(salted(s, message_id) in known for s in self._salts)
+
+    def keys_of(self, identity: str) -> list[str]:
+        """The keys of messages with this role, time and text, in order of arrival."""
+        found = (self._keys_of_said.get(salted(salt, identity), ()) for salt in self._salts)
+        return [key for keys in found for key in keys]
 
 
 def parse_forgotten(fields: Mapping[str, Any]) -> Forgotten | None:

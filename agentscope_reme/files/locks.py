@@ -180,6 +180,11 @@ class WorkspaceLocks:
         return lock
 
 
+def resource_claim(path: str) -> str:
+    """The claim of whoever reads a resource; it tells nothing, for the lock outlives the file."""
+    return f"resource {hashlib.sha256(path.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
+
+
 def seconds_left(most: float) -> float:
     """How long a lock may be waited for here: `most`, or what `WorkspaceLocks.at_most` leaves.
 

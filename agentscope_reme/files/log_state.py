@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from agentscope_reme.errors import NotFound
 from agentscope_reme.files.disk import Disk
-from agentscope_reme.files.forgotten import Forgotten
+from agentscope_reme.files.forgotten import Forgotten, ForgottenLines
 from agentscope_reme.files.growing_file import Extension, GrowingFile, mark_of
 from agentscope_reme.files.session_lines import (
     Distilled,
@@ -59,8 +59,8 @@ class ParsedLog:
     arrived: list[tuple[int, str]] = field(default_factory=list)
     """Line and id of every message line, replaced ones included."""
     distilled: list[Distilled] = field(default_factory=list)
-    forgotten: dict[str, Forgotten] = field(default_factory=dict)
-    """By the key that stands for the id in `order`."""
+    forgotten: ForgottenLines = field(default_factory=ForgottenLines)
+    """Their keys stand for the ids in `order`."""
     unreadable: set[int] = field(default_factory=set)
     cursor: int = 0
     lines: int = 0
@@ -87,9 +87,7 @@ class ParsedLog:
 
     def has_forgotten(self, message_id: str) -> bool:
         """Whether a message with this id, or the key that stands for it, was forgotten."""
-        return message_id in self.forgotten or any(
-            one.is_id(message_id) for one in self.forgotten.values()
-        )
+        return self.forgotten.has_id(message_id)
 
     def waiting(self) -> list[tuple[str, RowAt]]:
         """The newest versions behind the cursor, in order of arrival."""
@@ -111,7 +109,7 @@ class ParsedLog:
                 row = self.rows.get(line.through)
                 self.cursor = max(self.cursor, line.line or (row.line if row else 0))
             case Forgotten():
-                self.forgotten[line.key] = line
+                self.forgotten.add(line)
                 if not line.again:
                     self.order.append(("", line.key))
             case Row():

@@ -142,7 +142,7 @@ class Batch:
     def _alike_so_far(self, identity: str) -> list[str]:
         """Ids of this identity, in the log and in this batch; a list of this batch's own."""
         if identity not in self._alike:
-            gone = (key for key, f in self._known.forgotten.items() if f.is_said(identity))
+            gone = self._known.forgotten.keys_of(identity)
             self._alike[identity] = [*gone, *self._known.alike.get(identity, ())]
         return self._alike[identity]
 

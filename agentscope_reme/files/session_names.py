@@ -58,14 +58,23 @@ def session_file(workspace: Workspace, folder: str, session_id: str) -> str:
     normal = unicodedata.normalize("NFC", session_id)
     hashed = hashed_name(normal, encoded)
     root = workspace.root / folder
-    for name in (encoded, hashed):
+    own = _file_of(normal, root, (encoded, hashed))
+    if own is None:
+        taken = {place.name.casefold() for place in _entries_of(root)}
+        free = hashed if (encoded + _SUFFIX).casefold() in taken else encoded
+        # What took the name may be this session's own file, created since the first look.
+        own = _file_of(normal, root, (encoded, hashed)) or free
+    return f"{folder}/{own}{_SUFFIX}"
+
+
+def _file_of(normal: str, root: Path, names: tuple[str, ...]) -> str | None:
+    """Which of these files belongs to the session."""
+    for name in names:
         place = root / (name + _SUFFIX)
         held = session_id_of(place) if place.is_file() else None
         if held is not None and unicodedata.normalize("NFC", held) == normal:
-            return f"{folder}/{name}{_SUFFIX}"
-    taken = {place.name.casefold() for place in _entries_of(root)}
-    name = hashed if (encoded + _SUFFIX).casefold() in taken else encoded
-    return f"{folder}/{name}{_SUFFIX}"
+            return name
+    return None
 
 
 def _logs_in(folder: Path) -> list[Path]:

@@ -16,7 +16,7 @@ Kind = Literal["item", "row", "heading", "code", "paragraph"]
 _ITEM: Final = re.compile(r"^\s*(?:[-*+]|\d{1,9}[.)])(?:\s|$)")
 _HEADING: Final = re.compile(r"^ {0,3}#{1,6}(?:\s|$)")
 _FENCE: Final = re.compile(r"^ {0,3}(`{3,}|~{3,})")
-_RULE: Final = re.compile(r"^\s*\|?[\s:|-]+\|?\s*$")
+_RULE: Final = re.compile(r"[\s:|-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,5 +85,5 @@ def _begins(line: str, current: Kind | None) -> Kind | None:
     if _ITEM.match(line):
         return "item"
     if line.lstrip().startswith("|"):
-        return None if _RULE.match(line) else "row"
+        return None if _RULE.fullmatch(line) else "row"
     return "paragraph" if current in (None, "heading", "row") else None

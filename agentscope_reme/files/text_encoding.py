@@ -24,6 +24,9 @@ _MARKED: Final = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+_UTF16_OR_32: Final = tuple(mark for mark, _ in _MARKED)
+_LOOKED_AT_BYTES: Final = 8192
+_NULS_IN_TEXT: Final = 0.01
 _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
@@ -83,6 +86,12 @@ def decode_guessing(data: bytes) -> tuple[str, TextEncoding]:
         return text, encoding
     guess = _decoded_exactly(data, "gb18030")
     return (text, encoding) if guess is None else (guess, TextEncoding("gb18030", exact=False))
+
+
+def is_binary(data: bytes) -> bool:
+    """Whether a file holds no text, such as an image; a stray NUL makes none of it."""
+    head = data[:_LOOKED_AT_BYTES]
+    return not head.startswith(_UTF16_OR_32) and head.count(0) > len(head) * _NULS_IN_TEXT
 
 
 def indexable_text(data: bytes) -> str:

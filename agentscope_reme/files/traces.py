@@ -8,22 +8,27 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from agentscope_reme.files.text_encoding import decode_guessing, is_binary
 from agentscope_reme.schema import content_hash
 
 _WORD: Final = re.compile(r"[^\W_]+")
-_COMPOUND: Final = re.compile(r"[^\W_]+(?:[-_.@'+][^\W_]+)+")
+# Anchored to where a run begins: a long one, such as Base64, is looked at once.
+_COMPOUND: Final = re.compile(r"(?<![^\W_])[^\W_]++(?:[-_.@'+][^\W_]++)++")
 _BLANKS: Final = re.compile(r"\s+")
-_UNSPACED: Final = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0eff]")
-_MARKS: Final = re.compile(r"^[\s>#*+\-|\d.)\]]+|[\s|]+$")
+_UNSPACED: Final = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+    "\uf900-\ufaff\U00020000-\U0003ffff]"
+)
+_MARKS: Final = re.compile(r"[\s>#*+\-|\d.)\]]*")
 _SHINGLE: Final = 2
-_TELLING_SHINGLES: Final = 4
 _SHORTEST_WORD: Final = 6
 _SHORTEST_NUMBER: Final = 3
 _SHORTEST_LINE: Final = 16
-_BINARY_PROBE: Final = 8192
+_JOINTS: Final = re.compile(r"[-_./]+")
 
 
 def words_of(text: str) -> set[str]:
@@ -31,7 +36,7 @@ def words_of(text: str) -> set[str]:
 
     Scripts that put no blanks between words give pairs of neighbouring characters.
     """
-    folded = text.casefold()
+    folded = _folded(text)
     found = set(_COMPOUND.findall(folded))
     for run in _WORD.findall(folded):
         if _UNSPACED.search(run):
@@ -42,8 +47,47 @@ def words_of(text: str) -> set[str]:
 
 
 def squeezed(text: str) -> str:
-    """A text without regard to case and to how its blanks are written."""
-    return _BLANKS.sub(" ", text.casefold()).strip()
+    """A text without regard to case, to how its blanks are written, and to which of several ways
+    Unicode has for a character (NFKC)."""
+    return _BLANKS.sub(" ", _folded(text)).strip()
+
+
+def _folded(text: str) -> str:
+    return text.casefold() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
+
+
+def holds_phrase(text: str, phrase: str) -> bool:
+    """Whether a text holds a phrase, from the border of a word to the border of a word.
+
+    Args:
+        text: as it was written.
+        phrase: squeezed, not empty.
+    """
+    folded = squeezed(text)
+    at = folded.find(phrase)
+    while at >= 0:
+        if _is_border(folded, at) and _is_border(folded, at + len(phrase)):
+            return True
+        at = folded.find(phrase, at + 1)
+    return False
+
+
+def name_as_text(path: str) -> str:
+    """A path, and the words it is made of: ``a/new-car.md`` speaks of a ``new car``."""
+    return f"{path}\n{_JOINTS.sub(' ', path)}"
+
+
+def _is_border(text: str, at: int) -> bool:
+    """Whether no word goes on across a place; scripts without blanks have no borders."""
+    if at <= 0 or at >= len(text):
+        return True
+    return not (_goes_on(text[at - 1]) and _goes_on(text[at]))
+
+
+def _goes_on(character: str) -> bool:
+    if _UNSPACED.match(character):
+        return False
+    return character.isalnum() or unicodedata.category(character)[0] == "M"
 
 
 def telling(words: Iterable[str]) -> set[str]:
@@ -60,7 +104,7 @@ def _is_telling(word: str) -> bool:
 
 def lines_of(text: str) -> set[str]:
     """The lines of a text that are long enough to be recognised, squeezed, without list marks."""
-    cut = (squeezed(_MARKS.sub("", line)) for line in text.splitlines())
+    cut = (squeezed(_MARKS.sub("", line, count=1).rstrip(" \t|")) for line in text.splitlines())
     return {line for line in cut if _is_long(line)}
 
 
@@ -77,6 +121,7 @@ class Traces:
         lines: squeezed lines.
         paths: paths of files that go.
         hashes: content hashes of files that go.
+        phrase: what was asked for in these words, squeezed: a trace wherever it stands.
     """
 
     def __init__(
@@ -85,14 +130,26 @@ class Traces:
         lines: Iterable[str] = (),
         paths: Iterable[str] = (),
         hashes: Iterable[str] = (),
+        phrase: str = "",
     ) -> None:
         self.words: Final = frozenset(words)
         self.lines: Final = frozenset(lines)
         self.paths: Final = frozenset(paths)
         self.hashes: Final = frozenset(hashes)
+        self.phrase: Final = phrase
+
+    def in_name(self, path: str) -> bool:
+        """Whether a path speaks of what goes."""
+        return bool(self.phrase) and holds_phrase(name_as_text(path), self.phrase)
 
     def in_text(self, text: str) -> bool:
         """Whether a text holds one of them."""
+        if self.phrase and holds_phrase(text, self.phrase):
+            return True
+        return self.in_path(text)
+
+    def in_path(self, text: str) -> bool:
+        """As `in_text`, for paths, which may hold the phrase and stay."""
         if any(path in text for path in self.paths):
             return True
         if self.words and not self.words.isdisjoint(words_of(text)):
@@ -103,9 +160,9 @@ class Traces:
         """Whether a file holds one of them, or is a copy of one that goes."""
         if self.hashes and content_hash(data) in self.hashes:
             return True
-        if b"\0" in data[:_BINARY_PROBE]:
+        if is_binary(data):
             return False
-        return self.in_text(data.decode("utf-8", "replace")) or self.in_json(data)
+        return self.in_text(decode_guessing(data)[0]) or self.in_json(data)
 
     def in_json(self, line: bytes) -> bool:
         """Whether a text inside JSON, where characters may be escaped, holds one of them."""

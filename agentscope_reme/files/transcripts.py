@@ -18,12 +18,12 @@ from typing import Final
 from agentscope_reme.errors import BadInput, BadMessage, NotFound
 from agentscope_reme.files.claude_code_rows import RowReader, TranscriptRow, rows_of
 from agentscope_reme.files.disk import Disk
-from agentscope_reme.files.forgotten import Forgotten, forgotten_in
+from agentscope_reme.files.forgotten import ForgottenLines, forgotten_in
 from agentscope_reme.files.locks import WorkspaceLocks
 from agentscope_reme.files.session_lines import header_line
 from agentscope_reme.files.session_names import session_file
 from agentscope_reme.messages import Message
-from agentscope_reme.workspace import Workspace, encode_name
+from agentscope_reme.workspace import Workspace, absolute, encode_name
 
 TRANSCRIPT_FOLDER: Final = "session/claude_code"
 """Raw rows of Claude Code: evidence that cards link to; never searched, never distilled itself."""
@@ -68,13 +68,13 @@ def find_transcript(session_id: str, projects_dir: Path | None = None) -> Path |
         projects_dir: by default ``$CLAUDE_CONFIG_DIR/projects``, or ``~/.claude/projects``.
 
     Raises:
-        BadInput: the id is empty or is not a plain file name.
+        BadInput: the id is empty or is not a plain file name, or no folder can be called so.
     """
     require_plain(session_id)
-    folder = projects_dir or _projects_folder()
+    folder = absolute(projects_dir or _projects_folder())
     found: list[tuple[int, Path]] = []
     with suppress(OSError):
-        for project in folder.expanduser().iterdir():
+        for project in folder.iterdir():
             place = project / f"{session_id}{_SUFFIX}"
             with suppress(OSError):  # no folder, or one that may not be entered
                 if place.is_file():
@@ -151,12 +151,12 @@ class TranscriptArchive:
                     "Claude Code has no transcript of this session",
                     "Check the id, or pass `projects_dir`.",
                 )
-            gone = self._forgotten(place) if exists else ()
+            gone = self._forgotten(place) if exists else ForgottenLines()
             for row in self._rows(place if exists else None):
                 known.add(row.uuid)
                 _hear(reader, row, logged, taken)
             for row in self._rows(transcript):
-                if row.uuid not in known and not any(f.is_id(row.uuid) for f in gone):
+                if row.uuid not in known and not gone.has_id(row.uuid):
                     known.add(row.uuid)
                     fresh.append(row.raw + b"\n")
                     _hear(reader, row, logged, taken)
@@ -170,10 +170,10 @@ class TranscriptArchive:
             with self._disk.reading(place) as lines:
                 yield from rows_of(lines)
 
-    def _forgotten(self, place: Path) -> list[Forgotten]:
+    def _forgotten(self, place: Path) -> ForgottenLines:
         """The rows that were forgotten here, which a transcript may still hold."""
         with self._disk.reading(place) as lines:
-            return forgotten_in(lines)
+            return ForgottenLines(forgotten_in(lines))
 
     def _header(self, place: Path, exists: bool) -> list[bytes]:
         """Says the id where the file's name does not."""

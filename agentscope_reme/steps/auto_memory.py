@@ -134,6 +134,7 @@ class AutoMemoryStep(SessionStep[AutoMemoryResult]):
 
     async def _catch_up(self) -> AutoMemoryResult:
         """Distil what waits; what failed is tried again as long as others succeed meanwhile."""
+        await asyncio.to_thread(self.workspace.require)  # no logs may mean no drive
         left = await asyncio.to_thread(pending_sessions, self.context.application.components)
         total = AutoMemoryResult(answer="Nothing is waiting to be distilled.")
         ended: dict[str, AutoMemoryResult] = {}

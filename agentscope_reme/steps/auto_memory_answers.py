@@ -12,14 +12,19 @@ def point_to_last_card(log: SessionLog, result: AutoMemoryResult) -> None:
     result.path = cards[-1] if cards else None
 
 
-def told(result: AutoMemoryResult, *, has_model: bool) -> AutoMemoryResult:
-    """The result with its ``answer``."""
+def told(result: AutoMemoryResult, *, no_agent: str = "") -> AutoMemoryResult:
+    """The result with its ``answer``.
+
+    Args:
+        result: what was done.
+        no_agent: why there is no agent, as a clause; empty when there is one.
+    """
     if result.failed:
         said = f"The turns are saved in {result.session_path}; distilling them failed and will be "
         said += f"tried again: {result.failed[-1].reason}"
     elif result.pending:
         busy = "the model calls of this run are used up, or another process is at it"
-        why = busy if has_model else "there is no model"
+        why = no_agent or busy
         said = f"The turns are saved in {result.session_path} and wait to be distilled: {why}."
     elif not result.date:
         where = f", last into {result.path}" if result.path else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from string import Template
 from typing import Any, Final
@@ -15,7 +16,7 @@ from agentscope_reme.files.change_set import ChangeSet
 from agentscope_reme.files.documents import MarkdownDocument
 from agentscope_reme.files.views import FileView
 from agentscope_reme.messages import Message
-from agentscope_reme.ports import AgentPort, AgentRun, Tool, ToolOutput
+from agentscope_reme.ports import AgentPort, AgentRun, Tool, ToolOutput, prompt_budget
 from agentscope_reme.quoting import defuse
 from agentscope_reme.runtime.failures import FailureLog
 from agentscope_reme.schema import content_hash
@@ -117,8 +118,10 @@ class CardWriter:
         """
         card = await asyncio.to_thread(self._existing_card, request)
         staged = ChangeSet(LiveView(self.vault, actor=ACTOR))
-        run = await self._run_agent(request, card, staged, max_iters)
-        draft = await asyncio.to_thread(self._draft, request, card, staged)
+        before = await asyncio.to_thread(staged.read, card) if card else None
+        prompt = await asyncio.to_thread(self._prompt, request, card, before)
+        run = await self._run_agent(request, card, prompt, staged, max_iters)
+        draft = await asyncio.to_thread(self._draft, request, staged, card, before)
         if draft is None:
             return CardOutcome(path=card, created=False, modified=False, calls=run.calls)
         path = await asyncio.to_thread(self._commit, request, draft)
@@ -142,7 +145,12 @@ class CardWriter:
         return node.path if node else None
 
     async def _run_agent(
-        self, request: CardRequest, card: str | None, staged: ChangeSet, max_iters: int
+        self,
+        request: CardRequest,
+        card: str | None,
+        prompt: Message,
+        staged: ChangeSet,
+        max_iters: int,
     ) -> AgentRun[Any]:
         refusals: list[str] = []
         scope = card_scope(
@@ -156,21 +164,13 @@ class CardWriter:
         tools = [noting(tool, refusals) for tool in self._tools(staged, scope, wanted)]
         run: AgentRun[Any] = await self.agent.run(
             self._instructions(request),
-            [await asyncio.to_thread(self._prompt, request, card, staged)],
+            [prompt],
             tools,
             max_iters=max_iters,
             deadline=self.settings.agent_deadline_seconds,
         )
-        if staged.changes():
-            return run
-        if refusals:
-            raise ModelFailed(
-                refusals[-1],
-                "every change the model tried was refused",
-                "The turns stay pending and are tried again.",
-            )
-        if not run.text.strip():  # "nothing worth keeping" is said in words
-            raise ModelFailed("", "the model said and changed nothing", "The turns stay pending.")
+        if not staged.changes():
+            refuse_idle(run, refusals, "The turns stay pending and are tried again.")
         return run
 
     def _tools(self, staged: ChangeSet, scope: Scope, wanted: tuple[str, ...]) -> list[Tool]:
@@ -195,17 +195,19 @@ class CardWriter:
             return system
         return f"{system}\n{load_prompt('auto_memory_images', self.language).template}"
 
-    def _prompt(self, request: CardRequest, card: str | None, staged: ChangeSet) -> Message:
+    def _prompt(self, request: CardRequest, card: str | None, shown: bytes | None) -> Message:
         values = {
             "day": request.day,
             "session_id": defuse(request.session_id),
             "hint": defuse(request.hint) or "-",
         }
-        name = "auto_memory_create" if card is None else "auto_memory_update"
-        if card is not None:
+        name = "auto_memory_create"
+        if card is not None and shown is not None:
+            name = "auto_memory_update"
             values["card"] = card
-            text = MarkdownDocument.parse(staged.read(card)).text
-            values["card_text"] = defuse(shorten(text, self.settings.tool_answer_bytes // 2))
+            text = MarkdownDocument.parse(shown).text
+            room = prompt_budget(self.agent, self.settings.tool_answer_bytes // 2)
+            values["card_text"] = defuse(shorten(text, room))
         before, after = load_prompt(name, self.language).template.split("$conversation")
         prompt = Interleaved(defuse, most_images=self.settings.max_image_num)
         prompt.add_words(Template(before).substitute(values))
@@ -214,19 +216,23 @@ class CardWriter:
         return Message(role="user", name="user", blocks=prompt.blocks)
 
     def _add_conversation(self, prompt: Interleaved, request: CardRequest) -> None:
-        budget = self.settings.auto_memory_prompt_tokens
+        budget = prompt_budget(self.agent, self.settings.auto_memory_prompt_tokens)
         if request.sources:
             add_transcript(prompt, request.messages, self.clock, budget_tokens=budget)
         else:
             said = render_transcript(request.messages, self.clock, budget_tokens=budget)
             prompt.add_words(said)
 
-    def _draft(self, request: CardRequest, card: str | None, staged: ChangeSet) -> _Draft | None:
-        """What the agent made of the card, with the provenance put in; ``None`` for nothing."""
+    def _draft(
+        self, request: CardRequest, staged: ChangeSet, card: str | None, before: bytes | None
+    ) -> _Draft | None:
+        """What the agent made of the card, with the provenance put in; ``None`` for nothing.
+
+        The card must still be what the agent was shown: that is what the commit compares with.
+        """
         path = card or self._written(request, staged)
         if path is None or not staged.changes():
             return None
-        before = self.vault.read(path) if card is not None else None
         content = with_provenance(
             staged.read(path),
             session_id=request.session_id,
@@ -285,6 +291,18 @@ def _renamed(staged: ChangeSet, old: str, new: str) -> str:
     except BadPath:
         return old
     return new
+
+
+def refuse_idle(run: AgentRun[Any], refusals: Sequence[str], remedy: str) -> None:
+    """Let a run that changed nothing pass when it says so in words, and was not kept from it.
+
+    Raises:
+        ModelFailed: every change was refused, or nothing was said either.
+    """
+    if refusals:
+        raise ModelFailed(refusals[-1], "every change the model tried was refused", remedy)
+    if not run.text.strip():
+        raise ModelFailed("", "the model said and changed nothing", remedy)
 
 
 def noting(tool: Tool, refusals: list[str]) -> Tool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from agentscope_reme.workspace import Workspace
 
 A = TypeVar("A", bound=BaseModel)
+NO_TOOLS: Final = "this model runs no tools (method `run`)"
+"""What is wrong with an object that only completes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,13 @@ class Components:
     chat: ChatPort | None = None
     agent: AgentPort | None = None
     embedder: Embedder | None = None
+
+    @property
+    def why_no_agent(self) -> str:
+        """Why nothing can be done that needs an agent with tools; empty when it can."""
+        if self.agent is not None:
+            return ""
+        return "there is no model" if self.chat is None else NO_TOOLS
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from agentscope_reme.errors import Conflict, ModelFailed, ReMeError
 from agentscope_reme.files.growing_file import Extension
 from agentscope_reme.files.session_log import LoggedMessage, SessionLog
 from agentscope_reme.messages import Message
-from agentscope_reme.ports import AgentPort
+from agentscope_reme.ports import AgentPort, prompt_budget
 from agentscope_reme.results import AutoMemoryResult, Failure
 from agentscope_reme.runtime.budget import CallBudget
 from agentscope_reme.runtime.refusals import is_refusal
@@ -70,6 +70,7 @@ class DistilStep(SessionStep[AutoMemoryResult]):
     settings = Ref(lambda parts: parts.settings)
     language = Ref(lambda parts: parts.language)
     agent = Ref(lambda parts: parts.agent)
+    no_agent = Ref(lambda parts: parts.why_no_agent)
     failures = Ref(lambda parts: parts.failures)
     redactor = Ref(lambda parts: parts.redactor)
 
@@ -95,7 +96,7 @@ class DistilStep(SessionStep[AutoMemoryResult]):
                 result.pending = bool(await asyncio.to_thread(log.pending))
             if not (result.pending or result.failed or result.date):
                 await asyncio.to_thread(point_to_last_card, log, result)
-            answer = told(result, has_model=self.agent is not None)
+            answer = told(result, no_agent=self.no_agent)
             if mine and arguments.request is not None and answer.success and not answer.pending:
                 await asyncio.to_thread(self._keep_answer, log, arguments.request, answer)
         return answer
@@ -147,7 +148,7 @@ class DistilStep(SessionStep[AutoMemoryResult]):
             date=arguments.date,
             clock=self.clock,
             now=self.context.now,
-            budget_tokens=self.settings.auto_memory_prompt_tokens,
+            budget_tokens=prompt_budget(self.agent, self.settings.auto_memory_prompt_tokens),
             most_images=images,
         )
 
@@ -221,7 +222,7 @@ class DistilStep(SessionStep[AutoMemoryResult]):
         if request is None:
             written = log.mark_distilled(through, card=card)
         else:
-            answer = told(result.model_copy(), has_model=True)
+            answer = told(result.model_copy())
             written = log.mark_distilled(
                 through,
                 card=card,

@@ -13,13 +13,14 @@ from pydantic import BaseModel, ConfigDict
 
 from agentscope_reme.errors import BadInput, Conflict
 from agentscope_reme.files.change_set import ChangeSet
+from agentscope_reme.files.locks import resource_claim
 from agentscope_reme.files.summary_records import CLAIM
 from agentscope_reme.results import ForgetResult, ForgottenPart
 from agentscope_reme.steps.base import Ref
 from agentscope_reme.steps.forget_closure import Closure
 from agentscope_reme.steps.forget_erasure import ErasureBuilder, Outcome
 from agentscope_reme.steps.forget_parts import kept_of, parts_of
-from agentscope_reme.steps.forget_query import Matcher, Mode, seed_query
+from agentscope_reme.steps.forget_query import Matcher, seed_query
 from agentscope_reme.steps.forget_summaries import add_summaries
 from agentscope_reme.steps.forget_workings import Seeds, Workings, load
 from agentscope_reme.steps.search import SearchStep
@@ -33,6 +34,7 @@ from agentscope_reme.workspace import layer_of
 
 _SHOWN_BEFORE: Final = "forgetting shown"
 _SIMILAR: Final = 10
+_LONGEST_QUERY: Final = 2000
 _BUSY_LOOK_SECONDS: Final = 0.05
 _ATTEMPTS: Final = 3
 _DREAM: Final = "dream"
@@ -70,7 +72,7 @@ class _Worked:
 
     workings: Workings
     outcome: Outcome
-    mode: Mode | None
+    matcher: Matcher
     plan_id: str
     parts: list[ForgottenPart]
 
@@ -117,7 +119,7 @@ class ForgetStep(SessionStep[ForgetResult]):
         return ForgetResult(
             plan_id=worked.plan_id,
             parts=worked.parts,
-            kept=kept_of(worked.workings, worked.outcome),
+            kept=kept_of(worked.workings, worked.outcome, worked.matcher, done=False),
             earlier=_counted(scrub.entries, scrub.images, scrub.trashed) if scrub else {},
         )
 
@@ -138,7 +140,8 @@ class ForgetStep(SessionStep[ForgetResult]):
             worked = self._work_out(arguments)
             self._refuse_surprise(arguments, worked)
             if not worked.parts:
-                return ForgetResult(dry_run=False, plan_id=worked.plan_id)
+                kept = kept_of(worked.workings, worked.outcome, worked.matcher, done=True)
+                return ForgetResult(dry_run=False, plan_id=worked.plan_id, kept=kept)
             with self._nobody_at(worked.outcome.erasure):
                 again = self._work_out(arguments)
                 if again.plan_id != worked.plan_id:
@@ -154,7 +157,7 @@ class ForgetStep(SessionStep[ForgetResult]):
                 dry_run=False,
                 plan_id=again.plan_id,
                 parts=again.parts,
-                kept=kept_of(again.workings, again.outcome),
+                kept=kept_of(again.workings, again.outcome, again.matcher, done=True),
                 change_id=receipt.change_id,
                 earlier=_counted(receipt.entries, receipt.images, receipt.trashed),
                 indexed=receipt.indexed,
@@ -165,13 +168,12 @@ class ForgetStep(SessionStep[ForgetResult]):
         self.store.refresh()
         workings = load(self.vault)
         add_summaries(workings.talks, self.workspace, self.disk)
-        mode: Mode | None = None
         matcher = Matcher()
         if arguments.query is not None:
-            mode, matcher = seed_query(workings, arguments.query)
+            matcher = seed_query(workings, arguments.query)
         seeds = Seeds(workings)
         for path in arguments.paths:
-            seeds.unpinned(path, arguments.paths)
+            seeds.unpinned(path, arguments.paths, arguments.reasons.get(path, "named"))
         if arguments.path is not None:
             path = self.workspace.normalise(arguments.path)
             seeds.path(path, arguments.start_line, arguments.end_line)
@@ -182,7 +184,7 @@ class ForgetStep(SessionStep[ForgetResult]):
         operations = self._operations(staged, arguments.actor)
         outcome = ErasureBuilder(workings, matcher, staged, operations).build()
         parts = parts_of(workings, outcome)
-        return _Worked(workings, outcome, mode, _plan_id(parts), parts)
+        return _Worked(workings, outcome, matcher, _plan_id(parts), parts)
 
     def _operations(self, staged: ChangeSet, actor: str) -> FileOperations:
         return FileOperations(
@@ -207,23 +209,26 @@ class ForgetStep(SessionStep[ForgetResult]):
                 "what would be forgotten is not what was shown before",
                 "Look again with `dry_run=True`, then forget.",
             )
-        if worked.mode == "words" and expected is None:
+        if arguments.query is not None and worked.matcher.is_vague and expected is None:
             raise Conflict(
                 arguments.query,
-                "no text holds this phrase as it stands, only its words",
+                "no text holds this phrase as it stands, only its words"
+                if worked.matcher.by_words
+                else "this says so little that it may stand anywhere",
                 "Look first with `dry_run=True`; what it shows can be forgotten then.",
             )
 
     @contextmanager
     def _nobody_at(self, erasure: Erasure) -> Iterator[None]:
         """Claim what a model may be at work on, so that it cannot write it again."""
-        resources = [path for path in sorted(erasure.removes) if layer_of(path) == "resource"]
-        names = [_DREAM, CLAIM, *(f"session {one}" for one in erasure.sessions)]
-        names += [f"resource {path}" for path in resources]
+        claims = {name: name for name in (_DREAM, CLAIM)}
+        claims |= {f"session {one}": one for one in erasure.sessions}
+        touched = sorted({*erasure.removes, *erasure.writes})
+        claims |= {resource_claim(p): p for p in touched if layer_of(p) == "resource"}
         with ExitStack() as held:
-            for name in dict.fromkeys(names):
-                if not held.enter_context(self.locks.claim(name)):
-                    raise _Busy(name)
+            for claim, what in claims.items():
+                if not held.enter_context(self.locks.claim(claim)):
+                    raise _Busy(what)
             yield
 
     async def _similar(self, query: str, parts: Sequence[ForgottenPart]) -> list[ForgottenPart]:
@@ -268,6 +273,12 @@ def _refuse_unclear(arguments: ForgetArguments) -> None:
         raise BadInput(lines, "lines belong to a `path`", "Pass `path` as well.")
     if arguments.query is not None and not arguments.query.strip():
         raise BadInput(arguments.query, "the query is empty", "Pass the words to forget.")
+    if arguments.query is not None and len(arguments.query) > _LONGEST_QUERY:
+        raise BadInput(
+            arguments.query,
+            f"the query is longer than {_LONGEST_QUERY} characters",
+            "Pass some of its words, or the path and the lines.",
+        )
 
 
 def _plan_id(parts: Sequence[ForgottenPart]) -> str:
@@ -295,13 +306,21 @@ def _told(result: ForgetResult) -> str:
         earlier = ", ".join(f"{n} {what}" for what, n in result.earlier.items() if n)
         if earlier:
             rows.append(f"Also from journal and trash: {earlier}.")
-    rows += [f"Stays: {_row(part)[2:]}" for part in result.kept]
+    rows += [f"Stays: {_row(part)[2:]}{_way_to(part)}" for part in result.kept]
     rows += [f"Similar: {_row(part)[2:]}" for part in result.similar]
     if not result.dry_run and not result.indexed:
         rows.append("The index follows with the next change.")
     if result.dry_run and result.parts:
         rows.append("Nothing was changed. `dry_run=False` forgets this; it cannot be undone.")
     return "\n".join(rows)
+
+
+def _way_to(part: ForgottenPart) -> str:
+    """The call that forgets what stays."""
+    if part.layer == "name":
+        return ""
+    lines = f", start_line={part.start_line}, end_line={part.end_line}" if part.start_line else ""
+    return f"; to forget it too: forget(path={part.path!r}{lines}, dry_run=False)"
 
 
 def _row(part: ForgottenPart) -> str:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
 from agentscope_reme.errors import BadDocument
 from agentscope_reme.files.documents import MarkdownDocument
-from agentscope_reme.files.pins import is_pinned
+from agentscope_reme.files.front_matter import FrontMatterBlock
+from agentscope_reme.files.pins import PIN_KEY, is_pinned
+from agentscope_reme.files.pruning import GONE, pruned
 from agentscope_reme.files.statements import Statement, statements_of
 from agentscope_reme.files.text_encoding import decode_guessing
 from agentscope_reme.files.wikilinks import WIKILINK, parse_wikilinks
 from agentscope_reme.schema import FileLink
+from agentscope_reme.tools.access import CARD_KEYS, RESOURCE_KEYS
 from agentscope_reme.workspace import is_markdown, layer_of
 
 REMEMBERED: Final = "remembered"
@@ -22,7 +26,8 @@ REMEMBERED: Final = "remembered"
 
 _EVIDENCE: Final = ("daily", "session", "resource")
 _SOURCES: Final = re.compile(r"(?:sources|来源|出处)\s*[:：]?", re.IGNORECASE)
-_TIES: Final = ("source_", "session_id", "date", "pinned")
+_TIES: Final = frozenset({*CARD_KEYS, *RESOURCE_KEYS, PIN_KEY, "date", "kind"})
+_KEY: Final = re.compile(r"^[\"']?([^\s\"'#:{\[-][^:\"']*)[\"']?[ \t]*:")
 _EMPTY_ITEM: Final = re.compile(
     r"^\s*(?:[-*+]|\d{1,9}[.)])\s*(?:\(observed \d{4}-\d{2}-\d{2}\))?\s*$"
 )
@@ -57,10 +62,42 @@ class Document:
     def statements(self) -> list[Statement]:
         """Its statements; the lines of a file that is no Markdown."""
         if is_markdown(self.path):
-            document = MarkdownDocument.parse(self.data)
+            document = MarkdownDocument.parse(self.text)
             return statements_of(document.body, first_line=document.body_start_line)
         lines = enumerate(self.text.split("\n"), 1)
         return [Statement(n, n, line, "paragraph") for n, line in lines if line.strip()]
+
+    @property
+    def pieces(self) -> list[Statement]:
+        """Everything that can be cut out of it by lines: its statements, the comments of its front
+        matter, and all lines of one that cannot be read."""
+        block = self._block
+        loose = [
+            Statement(number, number, line, "paragraph")
+            for number, line in self._front_lines
+            if line.strip() and block and (block.error or line.lstrip().startswith("#"))
+        ]
+        return [*loose, *self.statements]
+
+    def keys_on(self, lines: Container[int]) -> set[str]:
+        """The keys of its front matter that stand on some of these lines, or go on there."""
+        key, found = "", set[str]()
+        for number, line in self._front_lines:
+            match = _KEY.match(line)
+            key = match[1].strip() if match else key
+            if number in lines and line.strip() and not line.lstrip().startswith("#"):
+                found.add(key)
+        return found & self.said_in_names().keys()
+
+    @cached_property
+    def _block(self) -> FrontMatterBlock | None:
+        return MarkdownDocument.parse(self.text).block if is_markdown(self.path) else None
+
+    @property
+    def _front_lines(self) -> Iterator[tuple[int, str]]:
+        if self._block is not None:
+            first = self.text.count("\n", 0, self._block.start) + 1
+            yield from enumerate(self.text[self._block.start : self._block.end].split("\n"), first)
 
     @cached_property
     def links(self) -> list[FileLink]:
@@ -70,15 +107,12 @@ class Document:
     @cached_property
     def front(self) -> Mapping[str, object]:
         """Its front matter; empty when it cannot be read."""
-        has_front = (
-            is_markdown(self.path) and self.data[:8].lstrip(b"\xef\xbb\xbf\r\n \t")[:3] == b"---"
-        )
-        return MarkdownDocument.parse(self.data).front_matter if has_front else {}
+        return self._block.values if self._block else {}
 
     @cached_property
     def pinned(self) -> bool:
         """Whether only the person changes it."""
-        return is_markdown(self.path) and is_pinned(self.data)
+        return is_markdown(self.path) and is_pinned(self.text)
 
     @property
     def is_card(self) -> bool:
@@ -141,7 +175,8 @@ class Document:
         return {
             key: str(value)
             for key, value in self.front.items()
-            if value and isinstance(value, str | list) and not key.startswith(_TIES)
+            if value is not None and value != "" and not isinstance(value, bool)
+            if key.casefold() not in _TIES
         }
 
     def rewritten(self, gone_paths: set[str]) -> bytes:
@@ -170,32 +205,17 @@ def is_sources(statement: Statement) -> bool:
     return statement.kind != "heading" and _SOURCES.fullmatch(statement.section) is not None
 
 
-def _without_keys(text: str, keys: Iterable[str], gone_paths: set[str]) -> str:
+def _without_keys(text: str, keys: Container[str], gone_paths: set[str]) -> str:
+    """What cannot be edited key by key stays, without its links below."""
     document = MarkdownDocument.parse(text)
-    if document.front_matter_error:
-        return text
-    try:
-        for key in keys:
-            document.remove(key)
-        for key, value in document.front_matter.items():
-            rest = _value_without(value, gone_paths)
-            if rest is None:
+    for key, value in document.front_matter.items():
+        rest = pruned(value, lambda said: not gone_paths.isdisjoint(_targets(said)))
+        with suppress(BadDocument):
+            if key in keys or rest is GONE:
                 document.remove(key)
             elif rest != value:
                 document.set(key, rest)
-    except BadDocument:  # what cannot be edited line by line stays, without its links below
-        return text
     return document.text
-
-
-def _value_without(value: object, gone_paths: set[str]) -> object | None:
-    """A front matter value without links to what goes; ``None`` when nothing is left."""
-    if isinstance(value, str):
-        return None if _targets(value) & gone_paths else value
-    if isinstance(value, list):
-        kept = [v for v in value if not (isinstance(v, str) and _targets(v) & gone_paths)]
-        return kept or (None if value else value)
-    return value
 
 
 def _targets(text: str) -> set[str]:

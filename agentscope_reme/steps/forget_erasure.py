@@ -55,6 +55,12 @@ class Outcome:
     unlinked: list[str] = field(default_factory=list)
     topics: list[str] = field(default_factory=list)
 
+    def left_of(self, document: Document) -> Document:
+        """What is left of a document that stays."""
+        path = self.renamed.get(document.path, document.path)
+        written = self.erasure.writes.get(path)
+        return document if written is None else Document(path, written.data)
+
 
 class ErasureBuilder:
     """Works the new contents out, in an overlay; nothing reaches the disk.
@@ -88,7 +94,7 @@ class ErasureBuilder:
         sweep_summaries(self._w.talks, traces)
         topics = self._prune_topics(traces)
         renamed = self._stage_files(traces)
-        traces = Traces(traces.words, traces.lines, self._gone | {*renamed}, self._hashes_of_gone())
+        traces = self._traces_of(traces.words, traces.lines, {*renamed})
         writes, removes = self._collected()
         logs = self._rewritten_logs(traces)
         writes |= {talk.path: rewrite for talk, rewrite in logs}
@@ -134,7 +140,13 @@ class ErasureBuilder:
             lines = {line for line in lines if line not in plain}
             if any(word in plain for word in words):  # far quicker than taking it apart
                 words -= words_of(text)
-        return Traces(words, lines, self._gone, self._hashes_of_gone())
+        return self._traces_of(words, lines)
+
+    def _traces_of(
+        self, words: Iterable[str], lines: Iterable[str], renamed: Iterable[str] = ()
+    ) -> Traces:
+        paths = self._gone.union(renamed)
+        return Traces(words, lines, paths, self._hashes_of_gone(), self._matcher.phrase)
 
     def _stems_that_stay(self) -> set[str]:
         """Whole names of other files: links spell them, though no text may."""
@@ -149,7 +161,7 @@ class ErasureBuilder:
                 yield without_targets(document.text)
                 yield PurePosixPath(document.path).stem
             elif document.cut or document.dropped:
-                yield from (s.text for s in document.statements if document.is_cut(s))
+                yield from (s.text for s in document.pieces if document.is_cut(s))
                 names = document.said_in_names()
                 yield from (names[key] for key in document.dropped if key in names)
         yield from (PurePosixPath(path).stem for path in self._w.gone_files)
@@ -282,7 +294,7 @@ def _is_named_after(path: str, traces: Traces) -> bool:
     stem = PurePosixPath(path).stem
     if layer_of(path) == "daily" and _KEPT_NAMES.fullmatch(stem):
         return False
-    return not traces.words.isdisjoint(words_of(stem))
+    return traces.in_name(stem) or not traces.words.isdisjoint(words_of(stem))
 
 
 def _pruned_yaml(document: Document, is_tainted: Callable[[str], bool]) -> bytes | None:
@@ -290,9 +302,9 @@ def _pruned_yaml(document: Document, is_tainted: Callable[[str], bool]) -> bytes
     try:
         value: Any = yaml.safe_load(document.text)
     except (yaml.YAMLError, ValueError, RecursionError):
-        return None
-    if not isinstance(value, dict):
-        return None
+        value = None
+    if not isinstance(value, dict):  # nobody can tell what belongs together
+        return b"" if is_tainted(document.text) else None
     rest = pruned_root(value, is_tainted)
     if rest == value:
         return None

@@ -259,7 +259,7 @@ def _transcript_line(number: int, raw: bytes) -> LogLine:
         if isinstance(fields, dict) and isinstance(fields.get("uuid"), str):
             return LogLine(number, raw, fields["uuid"], words_said(fields))
         if isinstance(fields, dict):
-            return LogLine(number, raw, text=said(fields), is_control=True)
+            return LogLine(number, raw, text=words_said(fields), is_control=True)
     return LogLine(number, raw, text=raw.decode("utf-8", "replace"))
 
 

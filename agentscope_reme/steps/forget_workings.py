@@ -7,14 +7,13 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from agentscope_reme.errors import BadInput, BadPath, NotFound
+from agentscope_reme.files.text_encoding import is_binary
 from agentscope_reme.results import ForgottenPart
 from agentscope_reme.schema import content_hash
 from agentscope_reme.steps.forget_documents import Document
 from agentscope_reme.steps.forget_sessions import Conversations
 from agentscope_reme.vault.vault import Vault
 from agentscope_reme.workspace import layer_of, refuse_permanent
-
-_BINARY_PROBE: Final = 8192
 
 IS_PINNED: Final = "the file is pinned: name it by its path to forget it"
 """Why a file stays."""
@@ -31,7 +30,7 @@ class Workings:
         named: paths the person named: pinned ones among them may go.
         attachments: files that go with turns.
         gone_files: whole files that hold no text, such as images and resources.
-        parts: what is told beside lines and files.
+        kept: pinned files inside a folder that was named.
     """
 
     documents: dict[str, Document]
@@ -40,7 +39,6 @@ class Workings:
     named: set[str] = field(default_factory=set)
     gone_files: dict[str, str] = field(default_factory=dict)
     kept: list[ForgottenPart] = field(default_factory=list)
-    forgotten_words: set[str] = field(default_factory=set)
 
     @property
     def gone_paths(self) -> set[str]:
@@ -70,7 +68,7 @@ def load(vault: Vault) -> Workings:
             data = vault.read(path)
         except NotFound:
             continue
-        if b"\0" in data[:_BINARY_PROBE]:
+        if is_binary(data):
             binaries[path] = content_hash(data)
         else:
             documents[path] = Document(path, data)
@@ -112,10 +110,15 @@ class Seeds:
                 self._whole(one)
         self._w.kept += [ForgottenPart(layer="file", path=p, reason=IS_PINNED) for p in pinned]
 
-    def unpinned(self, path: str, going: Collection[str]) -> None:
+    def unpinned(self, path: str, going: Collection[str], why: str = _NAMED) -> None:
         """A whole file that nobody named.
 
         It stays when it is pinned, or the card of a resource that stays: it would be made again.
+
+        Args:
+            path: the file.
+            going: every file that goes with it.
+            why: the reason, as a clause.
         """
         talk = self._w.talks.at(path) if self._w.talks.is_conversation(path) else None
         document = self._w.documents.get(path)
@@ -125,23 +128,23 @@ class Seeds:
             if document.pinned or (document.is_card and staying):
                 return
         if talk is not None or document is not None or path in self._w.binaries:
-            self._whole(path)
+            self._whole(path, why)
 
     def _is_pinned(self, path: str) -> bool:
         document = self._w.documents.get(path)
         return document is not None and document.pinned
 
-    def _whole(self, path: str) -> None:
+    def _whole(self, path: str, why: str = _NAMED) -> None:
         talk = self._w.talks.at(path) if self._w.talks.is_conversation(path) else None
         if talk is not None:
             talk.gone |= {line.number for line in talk.lines if line.text}
             return
         if path in self._w.binaries:
-            self._w.gone_files[path] = "named"
+            self._w.gone_files[path] = why
             return
         document = self._w.documents[path]
         document.gone = True
-        document.why[0] = "named"
+        document.why[0] = why
 
     def _span(self, path: str, start: int, end: int | None) -> None:
         talk = self._w.talks.at(path) if self._w.talks.is_conversation(path) else None
@@ -158,8 +161,9 @@ class Seeds:
             talk.gone |= {line.number for line in talk.lines if line.number in wanted and line.text}
             return
         document = self._w.documents[path]
-        for statement in document.statements:
+        document.dropped |= document.keys_on(wanted)
+        for statement in document.pieces:
             if not wanted.isdisjoint(statement.lines):
                 inside = wanted & set(statement.lines)
                 document.cut |= inside
-                document.why[min(inside)] = "named"
+                document.why[min(inside)] = _NAMED

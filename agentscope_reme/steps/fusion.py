@@ -12,6 +12,10 @@ Fusion = Literal["rrf", "score"]
 RRF_K: Final = 60
 """Cormack, Clarke and Buettcher, "Reciprocal Rank Fusion outperforms Condorcet …", SIGIR 2009."""
 
+VECTOR_WEIGHTS: Final[dict[Fusion, float]] = {"rrf": 0.7, "score": 0.3}
+"""The share of the vector branch when none is given: for ranks the documented one, for scores the
+one that `benchmarks/hybrid.py` chose."""
+
 
 def fuse(
     keyword: Sequence[SearchHit],
@@ -34,14 +38,14 @@ def fuse(
     """
     merged = _with_branch_scores(keyword, vector)
     if not keyword or not vector:
-        return sorted(merged.values(), key=_order)
+        return sorted((hit.model_copy(update={"parts": hit.scores}) for hit in merged), key=_order)
     shares = {"keyword": 1 - vector_weight, "vector": vector_weight}
-    if fusion == "rrf":
-        scored = [(hit, _rank_score(hit, shares)) for hit in merged.values()]
-    else:
-        ranges = {"keyword": _range(keyword), "vector": _range(vector)}
-        scored = [(hit, _normalised_score(hit, shares, ranges)) for hit in merged.values()]
-    return sorted((hit.model_copy(update={"score": score}) for hit, score in scored), key=_order)
+    ranges = {"keyword": _range(keyword), "vector": _range(vector)}
+    scored = []
+    for hit in merged:
+        parts = _rank_parts(hit, shares) if fusion == "rrf" else _score_parts(hit, shares, ranges)
+        scored.append(hit.model_copy(update={"score": sum(parts.values()), "parts": parts}))
+    return sorted(scored, key=_order)
 
 
 def keep_branch_leaders(
@@ -68,7 +72,7 @@ def keep_branch_leaders(
 
 def _with_branch_scores(
     keyword: Sequence[SearchHit], vector: Sequence[SearchHit]
-) -> dict[str, SearchHit]:
+) -> list[SearchHit]:
     merged: dict[str, SearchHit] = {}
     for branch, hits in (("keyword", keyword), ("vector", vector)):
         for rank, hit in enumerate(hits, start=1):
@@ -79,21 +83,21 @@ def _with_branch_scores(
                     "ranks": {**known.ranks, branch: rank},
                 }
             )
-    return merged
+    return list(merged.values())
 
 
-def _rank_score(hit: SearchHit, shares: dict[str, float]) -> float:
-    return sum(shares[branch] / (RRF_K + rank) for branch, rank in hit.ranks.items())
+def _rank_parts(hit: SearchHit, shares: dict[str, float]) -> dict[str, float]:
+    return {branch: shares[branch] / (RRF_K + rank) for branch, rank in hit.ranks.items()}
 
 
-def _normalised_score(
+def _score_parts(
     hit: SearchHit, shares: dict[str, float], ranges: dict[str, tuple[float, float]]
-) -> float:
-    total = 0.0
+) -> dict[str, float]:
+    parts = {}
     for branch, score in hit.scores.items():
         low, high = ranges[branch]
-        total += shares[branch] * ((score - low) / (high - low) if high > low else 1.0)
-    return total
+        parts[branch] = shares[branch] * ((score - low) / (high - low) if high > low else 1.0)
+    return parts
 
 
 def _range(hits: Sequence[SearchHit]) -> tuple[float, float]:

@@ -89,7 +89,7 @@ class Preparation:
             BadInput: an image cannot be used, and this is not lenient.
         """
         said = [(m, kept) for m in messages if (kept := without_recalled(m)) is not None]
-        ids = self._log.ids_of([kept for _, kept in said])
+        ids = self._ids_of([kept for _, kept in said])
         turns = []
         for (message, kept), message_id in zip(said, ids, strict=True):
             if self._log.is_forgotten(message_id):
@@ -101,6 +101,11 @@ class Preparation:
         sources = tuple(dict.fromkeys(self._sources))
         faults = tuple(self._faults)
         return ImageTurns(tuple(turns), sources, self._files, self._payloads, faults)
+
+    def _ids_of(self, messages: Sequence[Message]) -> Sequence[str]:
+        """The ids the log will know them by; a look at the log only where one is missing."""
+        given = [message.id for message in messages if message.id is not None]
+        return given if len(given) == len(messages) else self._log.ids_of(messages)
 
     def _placed(self, message: Message) -> Iterator[tuple[int, DataBlock]]:
         """Every image as it is logged, by the order it has among the images of its message."""
@@ -138,7 +143,10 @@ class Preparation:
             )
         self._payloads[path] = encoded
         self._sources.append(path)
-        return block.model_copy(update={"media_type": media_type, "path": path})
+        # As the log keeps it: a large image is decoded once, not at every look at the turn.
+        known = {"sha256": hashlib.sha256(data).hexdigest(), "size": len(data)}
+        update = {"media_type": media_type, "path": path, "data": None, **known}
+        return block.model_copy(update=update)
 
 
 def _in_place(message: Message, images: Mapping[int, DataBlock]) -> tuple[Block, ...]:

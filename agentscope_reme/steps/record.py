@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pydantic import BaseModel, ConfigDict
 
 from agentscope_reme.errors import ReMeError
-from agentscope_reme.files.session_log import SessionLog
+from agentscope_reme.files.session_log import Appended, SessionLog
 from agentscope_reme.messages import Message, without_recalled
 from agentscope_reme.results import RecordResult
 from agentscope_reme.steps.base import Ref
@@ -71,12 +71,17 @@ class RecordStep(SessionStep[RecordResult]):
             self.vault.log_changed(path, appended.written)
         self.context.values["recorded_ids"] = frozenset(appended.ids)
         return RecordResult(
-            answer=f"{appended.appended} turn(s) saved to {path}.",
+            answer=_told(appended, path),
             session_path=path,
             appended=appended.appended,
             duplicates=appended.duplicates,
             pending=fresh,
         )
+
+
+def _told(appended: Appended, path: str) -> str:
+    changed = f", {appended.superseded} corrected" if appended.superseded else ""
+    return f"{appended.appended} turn(s) saved to {path}{changed}."
 
 
 def _said(messages: Sequence[Message]) -> list[Message]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -20,8 +21,6 @@ from agentscope_reme.schema import content_hash
 from agentscope_reme.steps.base import BaseStep, Ref
 from agentscope_reme.steps.forget_documents import REMEMBERED, is_sources
 from agentscope_reme.store.base import SearchFilter
-from agentscope_reme.store.english_stem import english_stem
-from agentscope_reme.store.stop_words import FUNCTION_WORDS
 from agentscope_reme.tools.scope import OWNER
 from agentscope_reme.workspace import is_markdown
 
@@ -29,12 +28,12 @@ _LONGEST_CHARACTERS: Final = 2000
 _LARGEST_NODE_BYTES: Final = 64 * 1024
 _CANDIDATES: Final = 20
 _ATTEMPTS: Final = 4
+_CLAIM: Final = "remember"
 _MARKER: Final = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+")
-_WORD: Final = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
+_PUNCTUATION: Final = " .,;:!?\"'()。，、；：！？“”‘’（）「」"
+_ARTICLES: Final = frozenset({"a", "an", "the"})
 _NOTE: Final = re.compile(r"\s*\((?:[^()]*\b)?observed \d{4}-\d{2}-\d{2}[^()]*\)\s*$")
 _CITED: Final = re.compile(r"\s*\((?:\[\[[^\[\]]+\]\](?:;\s*)?)+\)")
-_MEANING: Final = frozenset({"no", "not", "nor", "never", "i", "you", "he", "she", "we", "they"})
-_FILLERS: Final = FUNCTION_WORDS - _MEANING
 _TITLES: Final = {
     "en": ("Remembered", "What the person asked to remember."),
     "zh": ("记住的事", "用户要求记住的内容。"),
@@ -66,8 +65,8 @@ class _Edit:
 class RememberStep(BaseStep[RememberResult]):
     """Writes one dated statement into ``digest/<bucket>/remembered.md``.
 
-    A statement that a node of the bucket makes already, in the same words and order save for
-    small ones, is not repeated: it gets the date, and the sources. One that ended (``until``) is
+    A statement that a node of the bucket makes already, in the same words and order, articles
+    aside, is not repeated: it gets the date, and the sources. One that ended (``until``) is
     made anew.
     """
 
@@ -76,6 +75,7 @@ class RememberStep(BaseStep[RememberResult]):
     language = Ref(lambda parts: parts.language)
     redactor = Ref(lambda parts: parts.redactor)
     vault = Ref(lambda parts: parts.vault)
+    locks = Ref(lambda parts: parts.locks)
     store = Ref(lambda parts: parts.store)
 
     async def execute(self) -> RememberResult:
@@ -87,7 +87,11 @@ class RememberStep(BaseStep[RememberResult]):
             Conflict: others kept changing the node.
             StorageFailed: the disk refused; nothing is changed.
         """
-        return await asyncio.to_thread(self._remember, self.context.parse(RememberArguments))
+        return await asyncio.to_thread(self._one_by_one, self.context.parse(RememberArguments))
+
+    def _one_by_one(self, arguments: RememberArguments) -> RememberResult:
+        with self.locks.claim(_CLAIM, blocking=True):  # all of them write to the same few nodes
+            return self._remember(arguments)
 
     def _remember(self, arguments: RememberArguments) -> RememberResult:
         said, redacted = self._clean(arguments.text)
@@ -202,11 +206,15 @@ class RememberStep(BaseStep[RememberResult]):
 
 
 def core_of(text: str) -> tuple[str, ...]:
-    """What a statement says: its words in order, stemmed, without small ones, dates and links."""
+    """What a statement says: its words in order, without articles, dates, links and case.
+
+    No more is passed over: who says ``for`` for ``from``, or ``C#`` for ``C``, says something else,
+    and a repetition costs less than a statement that is lost.
+    """
     bare = _CITED.sub("", _NOTE.sub("", text))
     bare = WIKILINK.sub(lambda match: match["alias"] or "", bare).casefold()
-    words = [word for word in _WORD.findall(bare) if word not in _FILLERS]
-    return tuple(english_stem(word) if word.isascii() else word for word in words)
+    words = (word.strip(_PUNCTUATION) for word in unicodedata.normalize("NFC", bare).split())
+    return tuple(word for word in words if word and word not in _ARTICLES)
 
 
 def _statement_like(data: bytes, wanted: tuple[str, ...]) -> Statement | None:

@@ -56,12 +56,14 @@ class RetentionStep(SessionStep[ForgetResult]):
             return ForgetResult(dry_run=arguments.dry_run, answer=answer)
         days = {str(layer): limit for layer, limit in rule.items()}
         paths = await asyncio.to_thread(lambda: tuple(self._too_old(days)))
+        reasons = {path: f"older than {_days(days[layer_of(path)])}" for path in paths}
         if not paths:
             answer = "Nothing is older than the rule of retention allows."
             return ForgetResult(dry_run=arguments.dry_run, answer=answer)
         return await self.forget(
             self.context.application,
             paths=paths,
+            reasons=reasons,
             dry_run=arguments.dry_run,
             actor=ACTOR,
             alone=True,
@@ -92,3 +94,7 @@ class RetentionStep(SessionStep[ForgetResult]):
             moment = latest_moment(said, self.clock)
             if said and moment is not None and moment.date() < first_kept:
                 yield log.path
+
+
+def _days(count: int) -> str:
+    return "1 day" if count == 1 else f"{count} days"

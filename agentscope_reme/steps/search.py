@@ -17,7 +17,7 @@ from agentscope_reme.results import BranchCounts, SearchResult
 from agentscope_reme.schema import SearchHit
 from agentscope_reme.steps.answers import show_hits
 from agentscope_reme.steps.base import BaseStep, Ref
-from agentscope_reme.steps.fusion import Fusion, fuse, keep_branch_leaders
+from agentscope_reme.steps.fusion import VECTOR_WEIGHTS, Fusion, fuse, keep_branch_leaders
 from agentscope_reme.steps.seen import SeenChunks
 from agentscope_reme.store.base import SearchFilter
 
@@ -44,7 +44,7 @@ class SearchArguments(BaseModel):
     tags: tuple[str, ...] = ()
     filters: Mapping[str, Any] = Field(default_factory=dict)
     fusion: Fusion | None = None
-    vector_weight: float = Field(default=0.7, ge=0, le=1)
+    vector_weight: float | None = Field(default=None, ge=0, le=1)
     expand_links: bool = True
     max_links_per_direction: int = Field(default=10, ge=0)
     tool_context_id: str | None = None
@@ -58,6 +58,17 @@ class SearchArguments(BaseModel):
         if end is not None and start is not None and end < start:
             raise PydanticCustomError("date_order", "this is before `start_date`")
         return end
+
+    def with_fusion(self, default: Fusion) -> SearchArguments:
+        """The same with a way of combining rankings: the default one, when none was asked for."""
+        return self if self.fusion else self.model_copy(update={"fusion": default})
+
+    @property
+    def vector_share(self) -> float:
+        """The share of the vector branch; by default it depends on the fusion."""
+        if self.vector_weight is not None:
+            return self.vector_weight
+        return VECTOR_WEIGHTS[self.fusion or "rrf"]
 
     @property
     def where(self) -> SearchFilter:
@@ -101,6 +112,7 @@ class SearchStep(BaseStep[SearchResult]):
         arguments = self.context.parse(SearchArguments)
         if not arguments.query.strip():
             raise BadInput(arguments.query, "`query` is empty", "Say what to look for.")
+        arguments = arguments.with_fusion(self.settings.fusion)
         async with self._turn(arguments):
             return await self._answer(arguments)
 
@@ -125,7 +137,7 @@ class SearchStep(BaseStep[SearchResult]):
         return self._seen().turn(arguments.tool_context_id)
 
     async def _query_vector(self, arguments: SearchArguments) -> list[float] | None:
-        if self.embedder is None or arguments.vector_weight == 0:
+        if self.embedder is None or arguments.vector_share == 0:
             return None
         limit = arguments.vector_deadline_ms or self.settings.embedding_deadline_ms
         return await self.embedder.of_query(arguments.query, deadline_seconds=limit / 1000)
@@ -157,7 +169,7 @@ class SearchStep(BaseStep[SearchResult]):
         wanted = arguments.candidates + len(shown)
         keyword = (
             self.store.keyword_search(arguments.query, limit=wanted, where=where)
-            if arguments.vector_weight < 1 or vector is None
+            if arguments.vector_share < 1 or vector is None
             else []
         )
         near = (
@@ -184,7 +196,7 @@ class SearchStep(BaseStep[SearchResult]):
             keyword,
             near,
             fusion=arguments.fusion or self.settings.fusion,
-            vector_weight=arguments.vector_weight,
+            vector_weight=arguments.vector_share,
         )
 
     def _with_links(self, hits: Sequence[SearchHit], most: int) -> list[SearchHit]:

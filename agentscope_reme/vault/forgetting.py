@@ -98,10 +98,15 @@ class _Staged:
 
 @dataclass(slots=True)
 class _Plan:
+    """``removes`` says what stood at a place; ``None`` where it goes whatever it holds.
+
+    ``paths`` are those the index has to follow; a plan that is done but for that has only them.
+    """
+
     change_id: str
     sessions: list[str]
     writes: list[_Staged]
-    removes: list[str]
+    removes: dict[str, str | None]
     paths: list[str]
 
 
@@ -195,10 +200,20 @@ class Eraser:
         expected = {p: w.expected for p, w in writes.items()} | {**erasure.removes}
         for path, sha in expected.items():
             current = self._tree.hash(path)
-            if current != sha:
+            if current != sha and not self._has_only_grown(path, writes.get(path), erasure.traces):
                 raise Conflict(
                     path, "the file changed meanwhile", _LOOK_AGAIN, current_hash=current
                 )
+
+    def _has_only_grown(self, path: str, write: Rewrite | None, traces: Traces) -> bool:
+        """Whether all that happened to a log is that something else was said."""
+        if write is None or not write.grows:
+            return False
+        with contextlib.suppress(NotFound):
+            data = self._tree.read(path)
+            head, tail = data[: write.size], data[write.size :]
+            return content_hash(head) == write.expected and not traces.in_data(tail)
+        return False
 
     def _scrub(self, erasure: Erasure, names: Mapping[str, str]) -> Scrub:
         affected = {*erasure.writes, *erasure.removes} - erasure.tidied
@@ -251,11 +266,14 @@ class Eraser:
             change_id,
             list(erasure.sessions),
             writes,
-            [*sorted(erasure.removes), *sorted(scrub.removes)],
+            {**erasure.removes, **dict.fromkeys(sorted(scrub.removes))},
             sorted({*erasure.writes, *erasure.removes}),
         )
-        self._disk.replace(self._place, json.dumps(asdict(plan)).encode())
+        self._write(plan)
         return plan
+
+    def _write(self, plan: _Plan) -> None:
+        self._disk.replace(self._place, json.dumps(asdict(plan)).encode())
 
     def _standing(self, place: str) -> tuple[str | None, int]:
         with contextlib.suppress(NotFound):
@@ -274,24 +292,32 @@ class Eraser:
         touched: list[Path] = []
         for write in plan.writes:
             self._put(write, touched)
-        for place in plan.removes:
-            self._take(self._safe(place), touched)
-        self._disk.flush_folders(touched)
+        for place, before in plan.removes.items():
+            self._take(place, before, touched)
+        self._disk.flush_folders(folder for folder in touched if folder.is_dir())
         for folder in touched:
             self._drop_empty(folder)
         return self._finish(plan)
 
     def _finish(self, plan: _Plan) -> bool:
-        """Let the index follow; a plan whose index could not stays for the next one to finish."""
-        try:
-            if not self._follow(plan.paths):
-                return False
-            self._erase()
-        except StorageFailed:
+        """Let the index follow; when it cannot, the next change tries that again, and that alone:
+        the files may be anybody's by then."""
+        if not self._has_followed(plan.paths):
+            if plan.writes or plan.removes:
+                self._write(_Plan(plan.change_id, [], [], {}, plan.paths))
             return False
         with contextlib.suppress(NotFound):
             self._disk.remove(self._place)
         self._clear_folder()
+        return True
+
+    def _has_followed(self, paths: list[str]) -> bool:
+        try:
+            if not self._follow(paths):
+                return False
+            self._erase()
+        except StorageFailed:
+            return False
         return True
 
     def _put(self, write: _Staged, touched: list[Path]) -> None:
@@ -303,7 +329,7 @@ class Eraser:
         wanted = self._wanted(write, place, data)
         if wanted is not None:
             self._disk.publish(self._disk.stage(place, wanted), place, flush=False)
-            touched.append(place.parent)
+        touched.append(place.parent)  # done already, it may have been cut off before the flush
 
     def _wanted(self, write: _Staged, place: Path, data: bytes) -> bytes | None:
         """What a file shall hold now; ``None`` when it holds it, or somebody else changed it."""
@@ -324,10 +350,14 @@ class Eraser:
         self.left_alone.append(write.place)
         return None
 
-    def _take(self, place: Path, touched: list[Path]) -> None:
+    def _take(self, name: str, before: str | None, touched: list[Path]) -> None:
+        place = self._safe(name)
         with contextlib.suppress(NotFound):
+            if before is not None and content_hash(self._disk.read(place)) != before:
+                self.left_alone.append(name)
+                return
             self._disk.remove(place, flush=False)
-            touched.append(place.parent)
+        touched.append(place.parent)
 
     def _drop_empty(self, folder: Path) -> None:
         """Remove folders that are left empty: they may be named after what is forgotten."""

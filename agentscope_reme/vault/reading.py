@@ -37,8 +37,9 @@ class WorkspaceReader:
 
         Raises:
             BadPath: the path is unsafe.
+            StorageFailed: the workspace is gone, which says nothing about the file.
         """
-        return self._tree.place(self._tree.name(path)).is_file()
+        return self._tree.place(self._tree.name(path)).is_file() or self._is_nothing()
 
     def read(self, path: str) -> bytes:
         """The bytes of a file.
@@ -46,17 +47,26 @@ class WorkspaceReader:
         Raises:
             BadPath: the path is unsafe.
             NotFound: no file stands there.
+            StorageFailed: it cannot be read, or the workspace is gone.
         """
-        return self._tree.read(self._tree.name(path))
+        try:
+            return self._tree.read(self._tree.name(path))
+        except NotFound:
+            self._is_nothing()
+            raise
 
     def paths(self, prefix: str = "") -> list[str]:
         """Visible files below a folder, all of them for ``""``, sorted.
 
         Raises:
             BadPath: the folder is unsafe.
+            StorageFailed: the workspace is gone.
         """
         folder = self._tree.name(prefix) if prefix.strip("/") else ""
-        return [file.path for file in self._tree.walk(folder)[0]]
+        found = [file.path for file in self._tree.walk(folder)[0]]
+        if not found:
+            self._is_nothing()
+        return found
 
     def survey(self, prefix: str) -> tuple[list[SeenFile], list[Failure]]:
         """Visible files below a folder with time and size, sorted, and what cannot be listed.
@@ -92,6 +102,8 @@ class WorkspaceReader:
                 break
             if concerns(entry, wanted):
                 found.append(record_of(entry))
+        if not found:
+            self._is_nothing()
         return found
 
     def diff(self, change_id: str) -> str:
@@ -102,6 +114,15 @@ class WorkspaceReader:
         """
         entry = self._journal.entry(change_id)
         return diff_of(entry, lambda sha, path: self._image(sha, entry.change_id, path))
+
+    def _is_nothing(self) -> bool:
+        """Always false: nothing is there, and that because the workspace says so.
+
+        Raises:
+            StorageFailed: the workspace is gone; a drive that is not mounted looks like no files.
+        """
+        self._tree.workspace.require()
+        return False
 
     def _image(self, sha: str, change_id: str, path: str) -> bytes | None:
         if self._tree.hash(path) == sha:

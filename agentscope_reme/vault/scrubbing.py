@@ -123,7 +123,7 @@ class Scrubber:
     def _look_at_trash(self) -> None:
         for place in _files_below(self._trash):
             change_id, _, path = place.relative_to(self._trash).as_posix().partition("/")
-            if path in self._affected or self._traces.in_text(path) or self._holds_trace(place):
+            if self._is_told(path) or self._holds_trace(place):
                 self._gone_changes.add(change_id)
                 self.found.removes.add(place.relative_to(self._root).as_posix())
                 self.found.trashed += 1
@@ -154,12 +154,18 @@ class Scrubber:
         )
 
     def _is_told(self, path: str) -> bool:
-        return path in self._affected or self._traces.in_text(path)
+        return path in self._affected or self._speaks_of_it(path)
+
+    def _speaks_of_it(self, path: str) -> bool:
+        """Whether a path holds a trace; where a file still stands there, the name stays anyway."""
+        if self._traces.in_path(path):
+            return True
+        return self._traces.in_name(path) and not (self._root / path).exists()
 
     def _without(self, entry: JournalEntry) -> JournalEntry:
         folder = entry.folder
         if folder is not None and any(
-            self._traces.in_text(path) or self._goes_below(path)
+            self._speaks_of_it(path) or self._goes_below(path)
             for path in (folder.path, folder.target or "")
         ):
             folder = None
@@ -176,7 +182,7 @@ class Scrubber:
     def _name(self, path: str) -> str:
         if path in self._names:
             return self._names[path]
-        if self._traces.in_text(path):
+        if self._speaks_of_it(path):
             return self._names.setdefault(path, f"forgotten/{len(self._names) + 1}")
         return path
 

@@ -110,6 +110,7 @@ async def test_requests_that_say_too_little_or_too_much_are_refused(lived: ReMe)
         {},
         {"path": CARD, "query": "x"},
         {"query": " "},
+        {"query": "x" * 2001},
         {"query": "x", "end_line": 1},
     ):
         with pytest.raises(BadInput):

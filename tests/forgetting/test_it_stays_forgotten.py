@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from agentscope_reme import ReMe
-from agentscope_reme.errors import NotFound
+from agentscope_reme import Message, ReMe
+from agentscope_reme.errors import Conflict, NotFound
 from agentscope_reme.testing import ScriptedChatModel
 from tests.claude_code.transcripts import SESSION, row
 from tests.forgetting.life import CARD, LOG, NODE, TALK, leaks
@@ -180,3 +181,32 @@ async def test_a_part_takes_the_whole_message_out_of_the_archive(
         assert (await reme.search("lunch")).hits
         await reme.archive("gym", [whole])
         assert leaks(root) == []
+
+
+async def test_a_conversation_that_goes_on_does_not_keep_it(lived: ReMe, root: Path) -> None:
+    """Turns that arrive between the look and the locks stay; what repeats it is looked at again."""
+    vault = lived.application.components.vault
+    logs, forget = lived.application.components.logs, vault.forget
+    late = [Message.from_dict({"role": "user", "content": "Meanwhile.", "id": "late"})]
+    told = [Message.from_dict({"role": "user", "content": "It is zeta-4711.", "id": "told"})]
+
+    def slow(*given: Any, **named: Any) -> Any:
+        if late or told:
+            logs.log("gym").append((late or told).copy())
+            (late or told).clear()
+        return forget(*given, **named)
+
+    vault.forget = slow
+    await lived.forget(path=LOG, dry_run=False)
+    assert not late
+    assert told
+    vault.forget = forget
+    said = [logged.message.text for logged in logs.log("gym").read().messages]
+    assert said == ["Meanwhile."]
+    assert leaks(root) == []
+    shown = await lived.forget(query="Meanwhile")
+    vault.forget = slow
+    told[0] = Message.from_dict({"role": "user", "content": "Meanwhile again.", "id": "told"})
+    with pytest.raises(Conflict):
+        await lived.forget(query="Meanwhile", dry_run=False, plan_id=shown.plan_id)
+    vault.forget = forget

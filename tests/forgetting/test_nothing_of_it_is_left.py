@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from agentscope_reme import ReMe
+from agentscope_reme.files.locks import resource_claim
 from agentscope_reme.store.term_keys import term_key
 from agentscope_reme.store.tokenizers import MemoryTokenizer
 from tests.forgetting.life import CARD, LOG, NODE, SECRETS, SHARED, leaks
@@ -82,6 +83,21 @@ async def test_its_vectors_go_too(lived: ReMe) -> None:
     assert left <= _hashes(store, "chunks")
 
 
+async def test_what_was_paid_for_goes_too(lived: ReMe, root: Path) -> None:
+    """Vectors outlive the index in a file of their own; not those of what is forgotten."""
+    store: Any = lived.application.components.store
+    texts = store.missing_vectors("space", 1000)
+    store.put_vectors("space", {key: [1.0, 0.0] for key, _ in texts})
+    secret = {key for key, text in texts if "zeta-4711" in text}
+    assert store.kept_vectors("space", list(secret)).keys() == secret
+    await lived.forget(path=CARD, dry_run=False)
+    kept = store.kept_vectors("space", [key for key, _ in texts])
+    assert kept
+    assert secret.isdisjoint(kept)
+    data = (root / "metadata/embeddings.db").read_bytes()
+    assert not [key for key in secret if bytes.fromhex(key) in data]
+
+
 def _hashes(store: Any, table: str) -> set[bytes]:
     def read() -> list[tuple[bytes]]:
         rows: list[tuple[bytes]] = store._connection.execute(
@@ -130,5 +146,17 @@ async def test_a_file_is_renamed_that_is_only_named_after_it(lived: ReMe, root: 
 async def test_what_it_was_moved_from_goes_as_well(lived: ReMe, root: Path) -> None:
     await lived.move(NODE, "digest/personal/cupboard.md")
     await lived.edit("digest/personal/cupboard.md", "Quetzalcoatlus", "Zeta zeta-4711")
+    await lived.forget(path=CARD, dry_run=False)
+    assert leaks(root) == []
+
+
+async def test_no_lock_is_named_after_it(lived: ReMe, root: Path) -> None:
+    path = "resource/2026-06-20/zeta-4711.bin"
+    place = root / path
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_bytes(bytes(64))
+    with lived.application.components.locks.claim(resource_claim(path)):
+        pass
+    await lived.forget(path=path, dry_run=False)
     await lived.forget(path=CARD, dry_run=False)
     assert leaks(root) == []

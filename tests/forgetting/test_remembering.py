@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
@@ -65,6 +66,14 @@ async def test_the_same_again_gets_another_date_and_more_sources(
         ("I drink coffee.", "I do not drink coffee."),
         ("I get up at 7.", "I get up at 8."),
         ("I drink coffee.", "You drink coffee."),
+        ("His birthday is in May.", "Her birthday is in May."),
+        ("The train leaves for Berlin.", "The train leaves from Berlin."),
+        ("I was moved.", "I will move."),
+        ("I prefer C#.", "I prefer C++."),
+        ("It is -5 degrees.", "It is 5 degrees."),
+        ("A coffee costs €5.", "A coffee costs $5."),
+        ("Mood: 😀", "Mood: 😢"),
+        ("I study at the university.", "I study the universal."),
     ],
 )
 async def test_what_means_something_else_is_a_statement_of_its_own(
@@ -156,3 +165,11 @@ async def test_forgetting_a_source_leaves_what_has_none(open_memory: Callable[..
     assert "On my own word." in text
     assert "From the mail." not in text
     assert "Sources" not in text
+
+
+async def test_many_at_once_are_all_kept(open_memory: Callable[..., ReMe]) -> None:
+    async with open_memory() as one, open_memory() as other:
+        await asyncio.gather(
+            *((one, other)[n % 2].remember(f"Fact number {n} holds.") for n in range(40))
+        )
+        assert (await one.read(NODE)).content.count("Fact number") == 40

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentscope_reme.files.forgotten import Forgotten, forgotten_in, salted
+from agentscope_reme.files.forgotten import Forgotten, ForgottenLines, forgotten_in, salted
 from agentscope_reme.files.pruning import GONE, pruned, pruned_root
 from agentscope_reme.files.statements import statements_of
 from agentscope_reme.files.traces import Traces, lines_of, telling, words_of
@@ -46,6 +46,24 @@ def test_words_are_whole_and_in_parts_and_pairs_where_there_are_no_blanks() -> N
     assert words_of("Call x-4711, Mei!") == {"call", "x-4711", "x", "4711", "mei"}
     assert words_of("瓢虫密码") == {"瓢虫", "虫密", "密码"}
     assert telling({"yes", "42", "4711", "dinner", "密码"}) == {"4711", "dinner"}
+
+
+def test_long_runs_are_looked_at_once() -> None:
+    """Base64, a table of blanks, a text without a full stop: quadratic patterns would hang."""
+    length = 100_000
+    for run in (
+        "a" * length,
+        "字" * length,
+        "-" * length,
+        "| " * length,
+        " " * length,
+        "a-" * length,
+    ):
+        text = f"|{run}!x\n- {run}\n{run}\n"
+        assert words_of(text)
+        assert statements_of(text)
+        lines_of(text)
+        assert not Traces(words={"zeta-4711"}, lines={"zeta"}, phrase="zeta").in_text(text)
 
 
 def test_a_trace_is_a_word_a_line_a_path_or_a_copy() -> None:
@@ -86,6 +104,29 @@ def test_a_tombstone_knows_its_message_and_tells_nobody(said: str) -> None:
     line = stone.dump()
     assert b"m1" not in line
     assert forgotten_in([b"{}", line, b'"forgotten" torn', b'{"type": "forgotten"}']) == [stone]
-    assert stone.is_id("m1")
-    assert not stone.is_id("m2")
     assert stone.is_said("who said what") is bool(said)
+    lines = ForgottenLines([stone])
+    assert [lines.has_id(name) for name in ("m1", "m2", stone.key)] == [True, False, True]
+    assert lines.keys_of("who said what") == [stone.key] * bool(said)
+
+
+def test_a_message_is_looked_for_among_forgettings_not_among_their_lines(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stones = [
+        Forgotten(salt, salted(salt, f"{salt}{n}"), salted(salt, "the same"))
+        for salt in ("first", "second")
+        for n in range(50)
+    ]
+    lines = ForgottenLines(stones)
+    asked: list[str] = []
+
+    def counted(salt: str, text: str) -> str:
+        asked.append(text)
+        return salted(salt, text)
+
+    monkeypatch.setattr("agentscope_reme.files.forgotten.salted", counted)
+    assert lines.has_id("second49")
+    assert not lines.has_id("third0")
+    assert lines.keys_of("the same") == [stone.key for stone in stones]
+    assert len(asked) == 2 * 3

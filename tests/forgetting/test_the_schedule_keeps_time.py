@@ -100,6 +100,27 @@ async def test_a_new_schedule_catches_nothing_up(diary: Diary) -> None:
     assert (last.at, last.outcome) == (at("2026-06-21T03:30+02:00"), "done")
 
 
+async def test_a_clock_that_went_wrong_stops_nothing_for_years(diary: Diary) -> None:
+    right = FakeClock("2026-06-20T09:30:00", timezone="Europe/Berlin")
+    await diary.schedule().run_due()
+    diary.clock.advance(days=3650)
+    assert await diary.schedule().run_due() == ["dream"]
+    diary.clock = right
+    assert await diary.schedule().run_due() == []
+    right.advance(days=1)
+    assert await diary.schedule().run_due() == ["dream"]
+
+
+async def test_a_clock_that_is_set_back_a_little_runs_nothing_twice(diary: Diary) -> None:
+    await diary.schedule().run_due()
+    diary.clock = FakeClock("2026-06-21T03:30:10", timezone="Europe/Berlin")
+    assert await diary.schedule().run_due() == ["dream"]
+    diary.clock = FakeClock("2026-06-21T03:29:00", timezone="Europe/Berlin")
+    assert await diary.schedule().run_due() == []
+    diary.clock.advance(minutes=2)
+    assert await diary.schedule().run_due() == []
+
+
 async def test_what_was_missed_is_caught_up_once(diary: Diary) -> None:
     await diary.schedule().run_due()
     diary.clock.advance(days=5)

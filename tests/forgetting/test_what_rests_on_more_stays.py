@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from agentscope_reme import ReMe
-from tests.forgetting.life import CARD, DAY, LOG, NODE, SHARED
+from tests.forgetting.life import CARD, DAY, LOG, NODE, SHARED, leaks
 
 
 async def test_a_node_with_another_source_keeps_its_statements(lived: ReMe) -> None:
@@ -18,6 +19,23 @@ async def test_a_node_with_another_source_keeps_its_statements(lived: ReMe) -> N
     assert f"[[daily/{DAY}/gym-hours.md]]" in text
     assert SHARED in {part.path for part in result.kept}
     assert (await lived.doctor()).differences == []
+
+
+async def test_the_answer_says_how_to_forget_what_stays_too(lived: ReMe, root: Path) -> None:
+    await lived.write(
+        SHARED,
+        f"# Gym\n\n- [[{CARD}]]\n\nOpens at seven.\n\nQuetzalcoatlus opens with zeta-4711.\n\n"
+        f"## Sources\n\n- [[{CARD}]]\n- [[daily/{DAY}/gym-hours.md]]\n",
+    )
+    shown = await lived.forget(path=CARD)
+    (row,) = re.findall(r"to forget it too: (forget\(.*\))", shown.answer)
+    assert row == f"forget(path={SHARED!r}, start_line=7, end_line=7, dry_run=False)"
+    done = await lived.forget(path=CARD, dry_run=False)
+    (row,) = re.findall(r"to forget it too: (forget\(.*\))", done.answer)
+    await eval(row, {"forget": lived.forget})
+    assert "zeta-4711" not in (await lived.read(SHARED)).content
+    assert "Sources" in (await lived.read(SHARED)).content
+    assert leaks(root) == []
 
 
 async def test_a_statement_that_names_its_only_source_goes_with_it(lived: ReMe) -> None:
