@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     ReMeFormatter: Any  # a class of one line or the other: no type checker can know which
 
     from agentscope_reme.agentscope_v1 import ReMeLongTermMemory, ReMeMemory, ReMeToolkit
-    from agentscope_reme.agentscope_v2 import ReMeMemoryMiddleware
+    from agentscope_reme.agentscope_v2 import ReMeMemoryMiddleware, ReMeOffloader
     from agentscope_reme.chunking import (
         DefaultFileChunker,
         JsonFileChunker,
@@ -65,6 +65,7 @@ __all__ = [
     "ReMeLongTermMemory",
     "ReMeMemory",
     "ReMeMemoryMiddleware",
+    "ReMeOffloader",
     "ReMeToolkit",
     "Ref",
     "RuntimeContext",
@@ -84,7 +85,7 @@ _MODULES = {
     "steps": "ApplicationContext BaseStep Ref RuntimeContext",
     "store": "BM25Index BaseFileStore FileCatalog FileGraph LocalFileStore",
     "agentscope_v1": "ReMeLongTermMemory ReMeMemory ReMeToolkit",
-    "agentscope_v2": "ReMeMemoryMiddleware",
+    "agentscope_v2": "ReMeMemoryMiddleware ReMeOffloader",
     "copaw": "CoPawInMemoryMemory ReMeCopaw",
     "agentscope_line": "ReMeFormatter",  # in the room of whichever line is installed
 }

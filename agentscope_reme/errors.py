@@ -74,11 +74,20 @@ class Conflict(ReMeError):
 
 
 class ModelRequired(ReMeError):
-    """The call needs a model; ``argument`` names the constructor argument to pass."""
+    """The call needs a model; ``argument`` names the constructor argument to pass.
 
-    def __init__(self, call: str, argument: str = "chat_model") -> None:
+    Args:
+        call: what was called.
+        argument: the constructor argument.
+        lacks: what the model that was given cannot do, as a clause; empty when none was given.
+    """
+
+    def __init__(self, call: str, argument: str = "chat_model", *, lacks: str = "") -> None:
+        missing = f"this call needs a model and `{argument}` was not given"
         super().__init__(
-            call, f"this call needs a model and `{argument}` was not given", f"Pass `{argument}=`."
+            call,
+            f"this call needs more than `{argument}` can do: {lacks}" if lacks else missing,
+            f"Pass an AgentScope model as `{argument}=`." if lacks else f"Pass `{argument}=`.",
         )
         self.argument = argument
 

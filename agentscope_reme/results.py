@@ -217,7 +217,8 @@ class ImageResult(Result):
 class ChangeResult(Result):
     """A change that was made: write, edit, delete, move, undo, front matter.
 
-    ``indexed`` is false when the file is safe but the index could not follow yet.
+    ``indexed`` is false when the file is safe but search does not show it: it stands where search
+    does not look, or the index could not follow yet; ``answer`` says which.
     ``inbound`` lists the files that link to what was deleted or moved.
     """
 

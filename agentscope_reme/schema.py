@@ -73,6 +73,7 @@ class SearchHit(_Record):
     """A chunk that answers a query, and why.
 
     ``scores`` and ``ranks`` are keyed by branch (``keyword``, ``vector``); ranks start at 1.
+    ``parts`` says what each branch contributed: they add up to ``score``.
     """
 
     chunk_id: str
@@ -84,6 +85,7 @@ class SearchHit(_Record):
     score: float
     scores: dict[str, float] = Field(default_factory=dict)
     ranks: dict[str, int] = Field(default_factory=dict)
+    parts: dict[str, float] = Field(default_factory=dict)
     date: str | None = None
     name: str = ""
     description: str = ""

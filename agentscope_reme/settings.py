@@ -121,7 +121,8 @@ class Settings(BaseModel):
     """Wall-clock limit of one background agent run, in seconds."""
 
     memory_compact_threshold: int = Field(default=96_000, ge=1)
-    """Estimated tokens in the window above which it is compacted."""
+    """AgentScope 1.x: estimated tokens in the window above which it is compacted. On 2.x the
+    agent's own ``ContextConfig`` decides."""
 
     redact: Literal["allow", "redact", "block"] = "redact"
     """What happens to secrets in what agents write: nothing, a mark in their place, or a refusal.
@@ -136,8 +137,8 @@ class Settings(BaseModel):
     watch_force_polling: bool = False
     """Poll instead of native file events, for network drives and bind mounts."""
 
-    fusion: Literal["rrf", "score"] = "rrf"
-    """How keyword and vector rankings are combined."""
+    fusion: Literal["rrf", "score"] = "score"
+    """How keyword and vector rankings are combined: by normalised scores, or by reciprocal rank."""
 
     embedding_deadline_ms: int = Field(default=3000, ge=1)
     """How long a search waits for the vector of its query, in milliseconds."""

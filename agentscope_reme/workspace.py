@@ -55,11 +55,11 @@ class Workspace:
     """
 
     def __init__(self, root: str | os.PathLike[str], *, user: str | None = None) -> None:
-        if not isinstance(root, str | os.PathLike) or os.fspath(root) == "":
+        if not isinstance(root, str | os.PathLike) or os.fspath(root) == "" or "\0" in str(root):
             raise BadInput(root, "the workspace is no folder's path", "Pass a path, as text.")
         if not isinstance(user, str | None):
             raise BadInput(user, "the user name is no text", "Pass a name.")
-        base = Path(root).expanduser().resolve()
+        base = absolute(root)
         if user is not None:
             base = base / "users" / _user_folder(base / "users", user)
         self.root: Final = base
@@ -194,6 +194,18 @@ class Workspace:
             return None
 
 
+def absolute(place: str | os.PathLike[str]) -> Path:
+    """A folder a caller names, with ``~`` and symlinks resolved.
+
+    Raises:
+        BadInput: no folder can have this name, or its owner has no home here.
+    """
+    try:
+        return Path(place).expanduser().resolve()
+    except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: ``~nobody``, a loop
+        raise BadInput(place, f"this is no folder's path: {error}", "Pass another one.") from error
+
+
 def _may_lead_elsewhere(root: str, path: str) -> bool:
     """Whether a path has to be followed from the root of the disk on.
 
@@ -244,7 +256,9 @@ def encode_name(name: str, *, what: str = "session_id") -> str:
         BadInput: the id is empty, blank, made of dots or contains a path traversal.
     """
     remedy = f"Pass a {what} with at least one letter or digit and no '..' path part."
-    if not isinstance(name, str) or not name.strip():
+    if not isinstance(name, str):
+        raise BadInput(name, f"{what} is no text", remedy)
+    if not name.strip():
         raise BadInput(name, f"{what} is empty", remedy)
     normal = unicodedata.normalize("NFC", name)
     if any(part in (".", "..") for part in re.split(r"[/\\]", normal)):

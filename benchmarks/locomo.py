@@ -105,18 +105,33 @@ async def ours(conversations: Sequence[Conversation], chunk_byte_size: int) -> l
     for conversation in conversations:
         with tempfile.TemporaryDirectory(prefix="reme-locomo-") as folder:
             async with ReMe(folder, settings=settings, timezone="UTC") as reme:
-                for session_id, turns in conversation.sessions.items():
-                    messages = [turn.as_message() for turn in turns]
-                    await reme.record(session_id, messages, distil=False)
-                judged += await _ask(reme, Path(folder), conversation)
+                await recorded(reme, conversation)
+                judged += await asked(reme, Path(folder), conversation)
     return judged
 
 
-async def _ask(reme: ReMe, folder: Path, conversation: Conversation) -> list[Judged]:
+async def recorded(reme: ReMe, conversation: Conversation) -> None:
+    """Record every session."""
+    for session_id, turns in conversation.sessions.items():
+        messages = [turn.as_message() for turn in turns]
+        await reme.record(session_id, messages, distil=False)
+
+
+async def asked(
+    reme: ReMe, folder: Path, conversation: Conversation, **options: Any
+) -> list[Judged]:
+    """Ask every question.
+
+    Args:
+        reme: with the conversation recorded.
+        folder: its workspace.
+        conversation: whose questions.
+        options: further arguments of `ReMe.search`.
+    """
     logs: dict[str, dict[int, tuple[str, str]]] = {}
     judged: list[Judged] = []
     for question in conversation.questions:
-        answer = await reme.search(question.text, limit=HITS, expand_links=False)
+        answer = await reme.search(question.text, limit=HITS, expand_links=False, **options)
         passages: list[Passage] = []
         for hit in answer.hits:
             if hit.path not in logs:
@@ -223,7 +238,7 @@ def reme_answers(task: ChineseTask, tokenizer: str) -> dict[str, list[list[str]]
 
 def setups_table(setups: Setups) -> str:
     """One line a setup."""
-    return _table({label: mean(row.found for row in rows) for label, rows in setups.items()})
+    return table({label: mean(row.found for row in rows) for label, rows in setups.items()})
 
 
 def categories_table(rows: Sequence[Judged]) -> str:
@@ -233,10 +248,11 @@ def categories_table(rows: Sequence[Judged]) -> str:
         chosen = [row.found for row in rows if row.question.category == number]
         if chosen:
             found[f"{number} {name} ({len(chosen)})"] = mean(chosen)
-    return _table(found)
+    return table(found)
 
 
-def _table(rows: Mapping[str, Found]) -> str:
+def table(rows: Mapping[str, Found]) -> str:
+    """Recall, and the evidence within each budget."""
     budgets = " | ".join(f"within {budget / 1024:g} KB" for budget in BUDGETS)
     lines = [f"| | R@{RECALL_AT} | {budgets} |", "|---" * (len(BUDGETS) + 2) + "|"]
     for label, found in rows.items():

@@ -37,7 +37,10 @@ class AgentCalls(IndexCalls):
         Raises:
             BadInput: `include` is no list of names, or names a tool that does not exist.
         """
-        if include is not None and not isinstance(include, list | tuple | set | frozenset):
+        if include is not None and not (
+            isinstance(include, list | tuple | set | frozenset)
+            and all(isinstance(name, str) for name in include)
+        ):
             raise BadInput(include, "`include` must be a list of names", "Pass a list of strings.")
         tools = self._all_tools
         known = {tool.name for tool in tools}
@@ -81,11 +84,16 @@ class AgentCalls(IndexCalls):
         """Give a toolkit the memory tools.
 
         On AgentScope 1.x this is done when the call returns; on 2.x the call returns an awaitable.
+
+        Raises:
+            BadInput: this is no toolkit, or `include` does not fit; at once, on 2.x too.
         """
         tools = self.tools(include=include, read_only=read_only)
         if installed_line() == 2:
+            from agentscope_reme.agentscope_v2.tools import refuse_other_toolkit
             from agentscope_reme.agentscope_v2.tools import register_tools as register_v2
 
+            refuse_other_toolkit(toolkit)
             return register_v2(toolkit, tools)
         require_line(1, "register_tools", "ReMe.tools")
         from agentscope_reme.agentscope_v1.tools import register_tools as register_v1
@@ -170,6 +178,7 @@ class AgentCalls(IndexCalls):
         mode: Literal["both", "static", "agent"] = "both",
         session_id: str | None = None,
         record: bool = True,
+        checkpoint: bool = False,
         include: Sequence[str] | None = None,
         read_only: bool = False,
     ) -> ReMeMemoryMiddleware:
@@ -180,7 +189,10 @@ class AgentCalls(IndexCalls):
                 ``both`` does both. Turns are recorded in every mode.
             session_id: the conversation; the agent's own session id without it.
             record: save turns and distil them in the background.
-            include: only these tools.
+            checkpoint: when AgentScope compresses a context, let this memory's model write the
+                summary; without a model, or when it fails, AgentScope's own is made.
+            include: only these tools; all of them without it, in mode ``both`` without the
+                handling of front matter and of single days.
             read_only: only tools that change nothing.
         """
         require_line(2, "ReMe.middleware", "ReMe.attach or ReMe.memory")
@@ -191,6 +203,7 @@ class AgentCalls(IndexCalls):
             mode=mode,
             session_id=session_id,
             record=record,
+            checkpoint=checkpoint,
             include=include,
             read_only=read_only,
         )

@@ -95,11 +95,12 @@ class ForgetCalls(Calls):
           made of nothing else; lines of a card the turns that only they speak of.
         - A query takes along the statements and turns that hold it as a phrase, without regard to
           case and blanks. Where no text does, statements with all of its words are shown; these
-          are forgotten only after they were shown. What a search finds beyond that is listed as
-          `similar` and stays.
+          are forgotten only after they were shown, and so is what a query finds that says next
+          to nothing. What a search finds beyond that is listed as `similar` and stays.
 
         Pinned files are only listed, unless `path` names the file itself. Statements that rest
-        on other sources too stay, without the link to what is gone.
+        on other sources too stay, without the link to what is gone; `answer` spells out the call
+        that forgets them as well.
 
         Args:
             path: a file or a folder.
@@ -111,7 +112,8 @@ class ForgetCalls(Calls):
                 the last dry run of the same request is compared.
 
         Raises:
-            BadInput: neither or both of `path` and `query` are given, or the lines are not there.
+            BadInput: neither or both of `path` and `query` are given, the query is longer than
+                2,000 characters, or the lines are not there.
             NotFound: nothing stands at `path`.
             Conflict: what would go is not what was shown, or a model is just at work on it.
             StorageFailed: the disk refused. What was decided is carried on by the next change.

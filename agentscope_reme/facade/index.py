@@ -26,6 +26,7 @@ from agentscope_reme.steps import IndexStep, RecallStep, SearchStep
 from agentscope_reme.steps.doctor import DoctorStep
 from agentscope_reme.steps.dream import dream_backlog
 from agentscope_reme.steps.graph import SnapshotStep, TraverseStep
+from agentscope_reme.steps.resources import pending_resources
 from agentscope_reme.steps.session import pending_sessions
 from agentscope_reme.store.base import StoreStats
 from agentscope_reme.tools.access import whole_number
@@ -52,7 +53,7 @@ class IndexCalls(Calls):
         tags: Sequence[str] | None = None,
         filters: Mapping[str, Any] | None = None,
         fusion: Literal["rrf", "score"] | None = None,
-        vector_weight: float = 0.7,
+        vector_weight: float | None = None,
         expand_links: bool = True,
         max_links_per_direction: int = 10,
         tool_context_id: str | None = None,
@@ -62,15 +63,20 @@ class IndexCalls(Calls):
         Args:
             query: words to look for, in any language.
             limit: how many hits, 1 to 200.
-            min_score: hits below are left out. The scale is that of the ranking used: BM25 when
-                only the keyword branch answers, at most 1/61 for ``rrf``, 0..1 for ``score``.
+            min_score: hits below are left out. The scale is that of the ranking used: 0..1 for
+                ``score``, at most 1/61 for ``rrf``, and where only one branch answers its own:
+                BM25, without an upper end, or the cosine. It is no measure of certainty: of
+                ``score`` the best hit of a branch always has that branch's whole weight.
             start_date: ``YYYY-MM-DD``; files dated earlier are left out, undated ones stay.
             end_date: ``YYYY-MM-DD``, inclusive.
             path_prefix: only files whose path starts with this.
             tags: only files with at least one of these tags.
             filters: front matter values a file must have.
-            fusion: how keyword and vector rankings are combined; `Settings.fusion` without it.
-            vector_weight: share of the vector branch, 0..1.
+            fusion: how keyword and vector rankings are combined: ``score`` adds the weighted scores
+                of both, normalised to 0..1; ``rrf`` the weighted ``1 / (60 + rank)``.
+                `Settings.fusion` without it.
+            vector_weight: share of the vector branch, 0..1; without it 0.3 for ``score`` and 0.7
+                for ``rrf``.
             expand_links: add the links of each file found.
             max_links_per_direction: how many of them, each way.
             tool_context_id: within one id a passage is returned once in
@@ -200,6 +206,7 @@ class IndexCalls(Calls):
         parts = await self._ready()
         stats = await asyncio.to_thread(parts.store.stats)
         pending = await asyncio.to_thread(pending_sessions, parts)
+        resources = await asyncio.to_thread(pending_resources, parts)
         failures = self._engine.failures
         notices = [
             *self._engine.notices,
@@ -211,6 +218,7 @@ class IndexCalls(Calls):
             f"{stats.files} files, {stats.chunks} chunks, {stats.links} links",
             f"{len(pending)} session(s) waiting to be distilled, {self._engine.queued} job(s)",
             *(f"{where}: failed {n} time(s)" for where, n in failures.counts.items()),
+            *([f"{len(resources)} resource(s) waiting to be read"] if resources else []),
             *_told_of(self._engine.schedule, parts.settings, stats),
             *notices,
         ]
@@ -229,6 +237,7 @@ class IndexCalls(Calls):
             details={
                 "redacted": parts.redactor.counts,
                 "pinned": stats.pinned,
+                "pending_resources": resources,
                 "dream": await asyncio.to_thread(dream_backlog, parts),
                 "schedule": await asyncio.to_thread(_schedule_of, self._engine.schedule),
                 "forget_after_days": dict(parts.settings.forget_after_days),

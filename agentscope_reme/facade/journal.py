@@ -8,7 +8,7 @@ from typing import Final
 from agentscope_reme.errors import BadInput
 from agentscope_reme.facade.base import Calls
 from agentscope_reme.results import ChangeRecord, ChangeResult, DiffResult, HistoryResult
-from agentscope_reme.tools.access import plain_text, whole_number
+from agentscope_reme.tools.access import not_searched, plain_text, whole_number
 
 _ENDED: Final = {
     "aborted": ["(never made)"],
@@ -58,13 +58,14 @@ class JournalCalls(Calls):
         commit = await asyncio.to_thread(parts.vault.undo, change_id, actor="user")
         self._engine.embed_soon()
         paths = sorted(commit.hashes)
+        unsearched = not_searched([path for path in paths if commit.hashes[path] is not None])
         return ChangeResult(
-            answer=f"Undone: {change_id}. Restored: {', '.join(paths)}.",
+            answer=f"Undone: {change_id}. Restored: {', '.join(paths)}.{unsearched}",
             path=paths[0] if paths else "",
             change_id=commit.change_id,
             content_hash=commit.hashes[paths[0]] if paths else None,
             touched=paths,
-            indexed=commit.indexed,
+            indexed=commit.indexed and not unsearched,
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any, cast
@@ -11,6 +12,8 @@ from agentscope_reme.errors import BadInput, BadMessage
 from agentscope_reme.messages import Message
 from agentscope_reme.ports import AgentPort, ChatPort, EmbeddingPort
 
+_READ_AT_ONCE = 200
+"""Messages that hold the event loop up for a few milliseconds at most."""
 _REMEDY = "Pass an AgentScope model, or an object with the methods of the port."
 
 
@@ -100,6 +103,17 @@ def neutral(messages: Sequence[Any], *, as_given: bool = False) -> tuple[Message
     if isinstance(messages, str | bytes | Mapping) or not isinstance(messages, Sequence):
         raise BadMessage(messages, "`messages` must be a list", "Pass a list of messages.")
     return tuple(_neutral(message, as_given) for message in messages)
+
+
+async def all_neutral(messages: Sequence[Any], *, as_given: bool = False) -> tuple[Message, ...]:
+    """`neutral` for a call that may bring a whole history: a long one is read in a thread.
+
+    Raises:
+        BadMessage: one of them is something else.
+    """
+    if not isinstance(messages, list | tuple) or len(messages) <= _READ_AT_ONCE:
+        return neutral(messages, as_given=as_given)
+    return await asyncio.to_thread(neutral, tuple(messages), as_given=as_given)
 
 
 def _neutral(message: Any, as_given: bool) -> Message:

@@ -8,7 +8,7 @@ from typing import Any
 from agentscope_reme.clock import Clock
 from agentscope_reme.errors import BadInput
 from agentscope_reme.facade.agents import AgentCalls
-from agentscope_reme.facade.models import neutral
+from agentscope_reme.facade.models import all_neutral
 from agentscope_reme.results import AutoMemoryResult, RecordResult
 from agentscope_reme.settings import Settings
 from agentscope_reme.steps import ArchiveStep, AutoMemoryStep, RecordStep
@@ -75,7 +75,9 @@ class RecordingCalls(AgentCalls):
             NotFound: without messages: nothing was ever recorded in this session.
             StorageFailed: an image or the log could not be written.
         """
-        known = None if messages is None else neutral(messages, as_given=include_images)
+        known = None
+        if messages is not None:
+            known = await all_neutral(messages, as_given=include_images)
         await self._ready()
         result = await self._auto_memory_step(
             self._engine.application,
@@ -108,7 +110,7 @@ class RecordingCalls(AgentCalls):
             StorageFailed: the log or an image could not be written, or another process keeps a
                 lock for longer than `Settings.record_patience_seconds`; send the turns again.
         """
-        known = neutral(messages)
+        known = await all_neutral(messages)
         await self._ready()
         with self._engine.in_a_hurry():
             result = await self._record_step(
@@ -119,6 +121,7 @@ class RecordingCalls(AgentCalls):
             )
         if distil and result.pending:
             self._engine.distil_soon(session_id)
+        self._engine.embed_soon()
         return result
 
     def flush_soon(self, session_id: str) -> None:
@@ -143,7 +146,7 @@ class RecordingCalls(AgentCalls):
             BadInput: a message or the session id is not usable.
             StorageFailed: the archive could not be written, and is as it was.
         """
-        known = neutral(messages)
+        known = await all_neutral(messages)
         await self._ready()
         with self._engine.in_a_hurry():
             kept = await self._archive_step(
@@ -152,6 +155,7 @@ class RecordingCalls(AgentCalls):
                 messages=known,
                 memory_tools=frozenset(tool.name for tool in self._all_tools),
             )
+        self._engine.embed_soon()
         return kept.session_path
 
     async def drain(self, deadline_seconds: float | None = None) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, TypeVar
 
@@ -20,6 +21,9 @@ _NAME: Final = "embedding"
 _BATCH_SECONDS: Final = 120.0
 """For one batch nobody waits for: a provider that hangs must not hold the others back for ever."""
 
+_HARMLESS: Final = "tea"
+"""A text no model has a reason to refuse."""
+
 _NORMALISED: Final = "unit"
 """Every store keeps vectors at length 1."""
 
@@ -32,7 +36,7 @@ class Embedder:
 
     A vector space is named by the model's own name for it, the width that was *measured*, and the
     normalisation. When one of them changes, the missing vectors are made in a new space; searches
-    leave it alone while it has fewer texts than it lacks.
+    leave it alone until it is whole, when it lacked most texts at first.
 
     Args:
         model: the model.
@@ -56,6 +60,7 @@ class Embedder:
         self._worker: SerialWorker | None = None
         self._width: int | None = None
         self._preparing = self._building = False
+        self._refused: Final[set[str]] = set()
 
     @property
     def queued(self) -> int:
@@ -144,26 +149,62 @@ class Embedder:
         if not self._breaker.allow():
             return
         self._measured(await self._unhurried(self._ask_query(text)))
-        await self._fill()
+        await self._fill(alive=True)
 
-    async def _fill(self) -> None:
+    async def _fill(self, *, alive: bool = False) -> None:
+        """Make what is missing.
+
+        Args:
+            alive: the model has just answered.
+        """
         space = await asyncio.to_thread(self._known_space)
-        self._building = await asyncio.to_thread(self._lacks_most, space)
-        asked = False
-        while batch := await asyncio.to_thread(self._store.missing_vectors, space, _BATCH):
+        looked = asked = False
+        size = _BATCH
+        while batch := await asyncio.to_thread(self._missing, space, size):
+            if not looked and len(batch) == _BATCH:
+                self._building = await asyncio.to_thread(self._lacks_most, space)
+            looked = True
             if await self._take_kept(space, [key for key, _ in batch]):
                 continue
             if not self._breaker.allow():
                 return
-            vectors = await self._unhurried(self._ask([text for _, text in batch]))
+            try:
+                vectors = await self._unhurried(self._ask([text for _, text in batch]))
+            except ModelFailed as error:
+                if not alive:
+                    raise
+                size = await self._refused_by_a_live_model(batch, error)
+                continue
             measured = self.space_of(vectors[0])
             if measured != space and asked:
                 self._breaker.failed()
                 raise _changing_width(measured, space)
-            space, asked, self._width = measured, True, len(vectors[0])
+            space, asked, alive, self._width = measured, True, True, len(vectors[0])
             by_hash = {key: vector for (key, _), vector in zip(batch, vectors, strict=True)}
             await asyncio.to_thread(self._store.put_vectors, space, by_hash)
         self._building = False
+
+    def _missing(self, space: str, size: int) -> list[tuple[str, str]]:
+        rows = self._store.missing_vectors(space, size + len(self._refused))
+        return [row for row in rows if row[0] not in self._refused][:size]
+
+    async def _refused_by_a_live_model(
+        self, batch: list[tuple[str, str]], error: ModelFailed
+    ) -> int:
+        """Find out which text is at fault; until the next start it is not sent again.
+
+        Returns:
+            How many texts to send next: fewer, until the one at fault stands alone.
+
+        Raises:
+            ModelFailed: the model is down after all.
+        """
+        await self._unhurried(self._ask_query(_HARMLESS))
+        if len(batch) > 1:
+            return len(batch) // 2
+        self._refused.add(batch[0][0])
+        self._on_failure(_NAME, error)
+        return _BATCH
 
     async def _take_kept(self, space: str, keys: list[str]) -> bool:
         """Store what an earlier index was given; whether there was anything."""
@@ -190,6 +231,10 @@ class Embedder:
                 len(vectors),
                 f"{len(texts)} vectors of one width were asked for",
                 "Check the embedding model.",
+            )
+        if not all(0 < math.hypot(*vector) < math.inf for vector in vectors):
+            raise ModelFailed(
+                len(texts), "a vector of this batch has no direction", "Check the embedding model."
             )
         return vectors
 

@@ -30,6 +30,9 @@ PLACE: Final = "checkpoints/schedule.json"
 LONGEST_WAIT_SECONDS: Final = 60.0
 """How long to sleep at once: a machine that slept, or a clock that was set, is noticed then."""
 
+_FUTURE: Final = timedelta(hours=1)
+"""A record further ahead was made by a clock that went wrong: it must not stop a job for years."""
+
 Wait = Callable[[float], Awaitable[None]]
 
 
@@ -164,7 +167,8 @@ class Schedule:
     def _is_due(self, job: DailyJob) -> bool:
         now = self.clock.now()
         last = self.last_runs().get(job.name)
-        if last is None:  # nothing was missed before it was scheduled for the first time
+        if last is None or last.at - now > _FUTURE:
+            # Nothing was missed before the first time; nor can a clock be believed that was wrong.
             self._note(job.name, LastRun(now, "new"))
             return False
         return last.at < latest_moment_before(job.at, now)

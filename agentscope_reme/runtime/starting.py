@@ -77,7 +77,7 @@ async def is_open(reme: MemoryService) -> bool:
 
 
 def _says_it_is_open(reme: MemoryService) -> bool:
-    """Whether it does not have to be asked to start, which takes a task: at every turn of a reply."""
+    """Whether it need not be asked to start, which would take a task at every turn."""
     return isinstance(reme, Openable) and reme.is_open
 
 

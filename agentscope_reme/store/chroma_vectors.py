@@ -15,7 +15,7 @@ from typing import Final
 from agentscope_reme.errors import BadInput, StorageFailed
 from agentscope_reme.store.chroma_database import ChromaDatabase
 from agentscope_reme.store.postings import Bools
-from agentscope_reme.store.stored_vectors import StoredVectors
+from agentscope_reme.store.stored_vectors import StoredVectors, known_texts
 from agentscope_reme.store.vector_spaces import TABLES, table_for, table_of
 from agentscope_reme.store.vectors import Floats, Vector, normalised
 
@@ -74,8 +74,11 @@ class ChromaVectors(StoredVectors):
         connection: sqlite3.Connection,
         space_id: str,
         vectors: Mapping[str, Vector],
-    ) -> None:
+    ) -> set[str]:
         """Store vectors inside the caller's transaction; those of another space are dropped.
+
+        Returns:
+            The text hashes that were stored: those a chunk has.
 
         Raises:
             BadInput: a key is no text hash, or the vectors are not all of one width.
@@ -87,6 +90,10 @@ class ChromaVectors(StoredVectors):
         for key, vector in vectors.items():
             ready[_checked(key)] = array = normalised(vector, width)
             width = len(array)
+        texts = known_texts(connection, list(ready))
+        ready = {key: array for key, array in ready.items() if key in texts}
+        if not ready:
+            return set()
         if same:
             self._database.put(ready)
         else:
@@ -101,6 +108,7 @@ class ChromaVectors(StoredVectors):
             "INSERT INTO meta VALUES ('vectors_version', 1) "
             "ON CONFLICT (key) DO UPDATE SET value = value + 1"
         )
+        return texts
 
     def search(
         self,

@@ -14,7 +14,8 @@ from agentscope_reme.store.index_state import latest_revision
 from agentscope_reme.store.vector_spaces import TABLES
 
 _NEUTRAL_PATH: Final = ""
-_ATTEMPTS: Final = 3
+_PATIENCE_MS: Final = 500
+"""How long a reader is waited for: the commit lock is held meanwhile."""
 
 
 def erase_deleted(session: IndexSession) -> None:
@@ -52,10 +53,10 @@ def _drop_leftovers(session: IndexSession) -> None:
 
 
 def _empty_log(session: IndexSession) -> None:
-    for _ in range(_ATTEMPTS):
-        busy, *_ = session.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-        if not busy:
-            return
+    session.connection.execute(f"PRAGMA busy_timeout = {_PATIENCE_MS}")
+    busy, *_ = session.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    if not busy:
+        return
     raise StorageFailed(
         session.database.name,
         "another process reads the index and keeps its log",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from typing import Any, Final
 
@@ -13,6 +13,7 @@ from agentscope_reme.workspace import layer_of
 
 TAGS_PER_FILE: Final = 3
 LONGEST_TAG: Final = 64
+_SAID: Final = "session"
 _DATE_IN_PATH: Final = re.compile(r"(?:^|/)(\d{4}-\d{2}-\d{2})(?=/|\.\w+$)")
 _DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 
@@ -84,13 +85,39 @@ def asks_for_contents(where: SearchFilter) -> bool:
     return bool(where.tags or where.fields or where.start_date or where.end_date)
 
 
+def asks_for_days(where: SearchFilter | None) -> bool:
+    """Whether there is a condition on dates."""
+    return where is not None and bool(where.start_date or where.end_date)
+
+
+def days_of_chunk(
+    path: str, front_matter: Mapping[str, Any], metadata: Mapping[str, Any]
+) -> list[str]:
+    """The days a chunk belongs to, oldest first: when it was said, else the day of its file."""
+    said = metadata.get("days")
+    if isinstance(said, list) and said:
+        return [str(day) for day in said]
+    day = day_of(path, front_matter)
+    return [] if day is None else [day]
+
+
+def days_within(where: SearchFilter | None, days: Sequence[str]) -> list[str]:
+    """Those of some days that a condition on dates lets pass, in their order."""
+    if where is None:
+        return list(days)
+    return [day for day in days if (where.start_date or day) <= day <= (where.end_date or day)]
+
+
 def content_matches(
     where: SearchFilter, path: str, tags: Collection[str], front_matter: Mapping[str, Any]
 ) -> bool:
-    """Whether the conditions on dates, tags and front matter hold; undated files have any date."""
-    if where.start_date or where.end_date:
+    """Whether the conditions on dates, tags and front matter hold; undated files have any date.
+
+    What was said in a session has dates of its own: see `days_within`.
+    """
+    if asks_for_days(where) and layer_of(path) != _SAID:
         day = day_of(path, front_matter)
-        if day and not (where.start_date or day) <= day <= (where.end_date or day):
+        if day and not days_within(where, [day]):
             return False
     if where.tags and not set(normalise_tags(where.tags)) & set(tags):
         return False

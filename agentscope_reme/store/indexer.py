@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any, Final
@@ -10,7 +9,7 @@ from typing import Any, Final
 from agentscope_reme.chunking import MarkdownFileChunker, chunker_for
 from agentscope_reme.files.documents import MarkdownDocument
 from agentscope_reme.files.markdown_scan import scan_markdown
-from agentscope_reme.files.text_encoding import indexable_text, without_surrogates
+from agentscope_reme.files.text_encoding import indexable_text, is_binary, without_surrogates
 from agentscope_reme.files.wikilinks import links_of
 from agentscope_reme.schema import FileChunk, FileNode, FrontMatter, chunk_id, content_hash
 from agentscope_reme.settings import Settings
@@ -21,16 +20,18 @@ from agentscope_reme.workspace import MARKDOWN_SUFFIXES, is_markdown
 TAG_KEYS: Final = ("memory_tags", "tags")
 """Front matter keys whose values are a file's tags; the first ones count first."""
 
-_RULES: Final = "files-3"
+_RULES: Final = "files-4"
 """Raised with every change of what a file's chunks, links or tags are."""
+SEARCHED_PLACES: Final = (
+    "text files below daily/, digest/, resource/ and memory/, session logs, and Markdown at the "
+    "root of the workspace"
+)
+"""What `is_searched_place` says, for people."""
 _TEXT: Final = MARKDOWN_SUFFIXES | {
     ".txt", ".log", ".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".yaml", ".yml",
 }  # fmt: skip
 _LAYERS: Final = frozenset({"daily", "digest", "resource", "memory"})
 _LOGS: Final = (("session", "dialog"), ("session", "agentscope"))
-_MARKS: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
-_LOOKED_AT_BYTES: Final = 8192
-_NULS_IN_TEXT: Final = 0.01
 
 
 class FileIndexer:
@@ -50,20 +51,8 @@ class FileIndexer:
         return index_fingerprint(self._settings)
 
     def indexable(self, path: str) -> bool:
-        """Whether a normalised path belongs into the index.
-
-        Text files below ``daily/ digest/ resource/ memory/``, logs below ``session/dialog/``
-        and archives below ``session/agentscope/``, and Markdown at the root do; hidden and internal files never.
-        """
-        place = PurePosixPath(path)
-        suffix = place.suffix.casefold()
-        if any(part.startswith(".") for part in place.parts):
-            return False
-        if len(place.parts) == 1:
-            return suffix in MARKDOWN_SUFFIXES
-        if place.parts[:2] in _LOGS:
-            return suffix == ".jsonl"
-        return place.parts[0] in _LAYERS and suffix in _TEXT
+        """See `is_searched_place`."""
+        return is_searched_place(path)
 
     def index(self, path: str, data: bytes, *, mtime_ns: int) -> IndexedFile:
         """Everything the store keeps of a file.
@@ -80,7 +69,7 @@ class FileIndexer:
         node = FileNode(
             path=path, st_mtime_ns=mtime_ns, size=len(data), content_hash=content_hash(data)
         )
-        if len(data) > self._settings.max_indexed_file_bytes or _is_binary(data):
+        if len(data) > self._settings.max_indexed_file_bytes or is_binary(data):
             return IndexedFile(node, ())
         text = indexable_text(data)
         if is_markdown(path):
@@ -106,6 +95,24 @@ class FileIndexer:
         return IndexedFile(node.model_copy(update=update), chunks)
 
 
+def is_searched_place(path: str) -> bool:
+    """Whether a normalised path belongs into the index.
+
+    Text files below ``daily/ digest/ resource/ memory/``, logs below ``session/dialog/`` and
+    archives below ``session/agentscope/``, and Markdown at the root do; hidden and internal files
+    never.
+    """
+    place = PurePosixPath(path)
+    suffix = place.suffix.casefold()
+    if any(part.startswith(".") for part in place.parts):
+        return False
+    if len(place.parts) == 1:
+        return suffix in MARKDOWN_SUFFIXES
+    if place.parts[:2] in _LOGS:
+        return suffix == ".jsonl"
+    return place.parts[0] in _LAYERS and suffix in _TEXT
+
+
 def index_fingerprint(settings: Settings) -> str:
     """Names the rules and settings that shape chunks."""
     return f"{_RULES} {settings.chunk_byte_size} {settings.max_indexed_file_bytes}"
@@ -113,13 +120,6 @@ def index_fingerprint(settings: Settings) -> str:
 
 def _ids(chunks: tuple[FileChunk, ...]) -> tuple[str, ...]:
     return tuple(chunk.id for chunk in chunks)
-
-
-def _is_binary(data: bytes) -> bool:
-    head = data[:_LOOKED_AT_BYTES]
-    if head.startswith(_MARKS):
-        return False
-    return head.count(0) > len(head) * _NULS_IN_TEXT
 
 
 def _front_matter(values: Mapping[str, Any]) -> FrontMatter:

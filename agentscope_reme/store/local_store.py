@@ -22,7 +22,7 @@ from agentscope_reme.store.base import (
 )
 from agentscope_reme.store.database import Database, ShadowDatabase
 from agentscope_reme.store.erasing import erase_deleted
-from agentscope_reme.store.filters import check_filter
+from agentscope_reme.store.filters import asks_for_days, check_filter
 from agentscope_reme.store.graph import Direction, FileGraph, Traversal
 from agentscope_reme.store.index_session import IndexSession
 from agentscope_reme.store.index_state import (
@@ -40,8 +40,9 @@ from agentscope_reme.store.stored_files import (
     load_chunks,
     load_hits,
     load_nodes,
+    slots_within,
 )
-from agentscope_reme.store.stored_vectors import all_texts, known_texts
+from agentscope_reme.store.stored_vectors import all_texts
 from agentscope_reme.store.tokenizers import MemoryTokenizer
 from agentscope_reme.store.vector_cache import VectorCache
 from agentscope_reme.store.vector_spaces import TABLES
@@ -51,6 +52,10 @@ from agentscope_reme.workspace import Workspace
 T = TypeVar("T")
 _KEPT_CHANGES: Final = 10_000
 """Readers further behind load everything anew."""
+_WIDER: Final = 4
+"""Of chunks of certain days, so many times as many are looked at until enough pass."""
+_Found = tuple[float, int, int]
+"""Score, file number and slot of a chunk."""
 
 
 class LocalFileStore(BaseFileStore):
@@ -168,8 +173,9 @@ class LocalFileStore(BaseFileStore):
         wanted = KeywordQuery.of(self._tokenizer, query)
 
         def search() -> list[SearchHit] | None:
-            found = self._session.state.index.search(wanted, limit, self._allowed(where))
-            return self._hits(found, limit, "keyword")
+            allowed, index = self._allowed(where), self._session.state.index
+            found = self._within(where, limit, lambda most: index.search(wanted, most, allowed))
+            return self._hits(found, limit, "keyword", where)
 
         return self._run(lambda: self._session.steady(search) or [])
 
@@ -186,9 +192,11 @@ class LocalFileStore(BaseFileStore):
         def search() -> list[SearchHit] | None:
             if not self._session.vectors.turn_to(self._connection, space_id):
                 return []
-            allowed = self._allowed(where)
-            found = self._session.vectors.search(self._connection, vector, limit, allowed)
-            return self._hits(found, limit, "vector")
+            allowed, vectors = self._allowed(where), self._session.vectors
+            found = self._within(
+                where, limit, lambda most: vectors.search(self._connection, vector, most, allowed)
+            )
+            return self._hits(found, limit, "vector", where)
 
         return self._run(lambda: self._session.steady(search) or [])
 
@@ -220,16 +228,20 @@ class LocalFileStore(BaseFileStore):
     def put_vectors(self, space_id: str, vectors: Mapping[str, Vector]) -> None:
         """Store vectors by text hash; the two spaces that were written last are kept.
 
-        Those of texts that a file has are kept for the next index as well.
+        Vectors of texts no file has are dropped: the texts were forgotten while a model was asked.
 
         Raises:
-            BadInput: the vectors are not all of one width.
+            BadInput: a key is no text hash, or the vectors are not all of one width.
         """
 
         def keep() -> None:
-            self._write_vectors(space_id, vectors)
-            known = known_texts(self._connection, list(vectors))
-            self._cache.put(space_id, {key: vectors[key] for key in known})
+            stored = self._session.write(put)
+            self._cache.put(space_id, {key: vectors[key] for key in vectors if key in stored})
+
+        def put() -> set[str]:
+            stored = self._session.vectors.put(self._connection, space_id, vectors)
+            self._session.know_vectors()
+            return stored
 
         self._run(keep)
 
@@ -314,13 +326,6 @@ class LocalFileStore(BaseFileStore):
         """Read everything in memory anew from the disk."""
         self._run(self._session.load)
 
-    def _write_vectors(self, space_id: str, vectors: Mapping[str, Vector]) -> None:
-        def put() -> None:
-            self._session.vectors.put(self._connection, space_id, vectors)
-            self._session.know_vectors()
-
-        self._session.write(put)
-
     def _lost(self) -> None:
         if self.on_lost is not None:
             self.on_lost()
@@ -351,8 +356,30 @@ class LocalFileStore(BaseFileStore):
             where, lambda w: filter_contents(self._connection, w)
         )
 
+    def _within(
+        self, where: SearchFilter | None, limit: int, search: Callable[[int], list[_Found]]
+    ) -> list[_Found]:
+        """What is found among chunks of certain days: more is asked for until enough pass.
+
+        Args:
+            where: the conditions; files that do not meet them are left out by `search` already.
+            limit: how many are enough.
+            search: the best so many chunks, ties included, in no order.
+        """
+        found = search(limit)
+        if where is None or not asks_for_days(where):
+            return found
+        most = limit
+        while True:
+            slots = slots_within(self._connection, [slot for _score, _owner, slot in found], where)
+            passing = [one for one in found if one[2] in slots]
+            if len(passing) >= limit or len(found) < most:
+                return passing
+            most *= _WIDER
+            found = search(most)
+
     def _hits(
-        self, found: Sequence[tuple[float, int, int]], limit: int, branch: str
+        self, found: Sequence[_Found], limit: int, branch: str, where: SearchFilter | None
     ) -> list[SearchHit] | None:
         """Load the best; ties stand in the order of path and position, whatever happened before.
 
@@ -362,5 +389,5 @@ class LocalFileStore(BaseFileStore):
         files = self._session.state.files
         ranked = sorted((-score, files.path(owner), slot) for score, owner, slot in found)
         scored = [(-score, slot) for score, _path, slot in ranked[: max(limit, 0)]]
-        hits = load_hits(self._connection, scored, branch)
+        hits = load_hits(self._connection, scored, branch, where)
         return hits if len(hits) == len(scored) else None

@@ -8,6 +8,7 @@ within one tick of their clock.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import uuid
 from pathlib import Path
@@ -53,17 +54,17 @@ class OpenMarker:
     def forgive(self) -> None:
         """Remove the abandoned markers: the files have been compared."""
         for marker in self._abandoned:
-            marker.unlink(missing_ok=True)
-            self._lock_place(marker).unlink(missing_ok=True)
+            _remove(marker)
+            _remove(self._lock_place(marker))
         self._abandoned = []
 
     def clear(self) -> None:
         """Take the own marker away: the index was closed in good order."""
         if self._place is None or self._lock is None:
             return
-        self._place.unlink(missing_ok=True)
+        _remove(self._place)
         self._lock.release()
-        self._lock_place(self._place).unlink(missing_ok=True)
+        _remove(self._lock_place(self._place))
         self._place = self._lock = None
 
     def _is_abandoned(self, marker: Path) -> bool:
@@ -80,3 +81,9 @@ class OpenMarker:
 
     def _lock_place(self, marker: Path) -> Path:
         return self._locks / f"{marker.name}.lock"
+
+
+def _remove(place: Path) -> None:
+    """Remove a file; where it cannot be, the next one who opens the index compares the files."""
+    with contextlib.suppress(OSError):
+        place.unlink()

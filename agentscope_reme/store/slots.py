@@ -45,9 +45,12 @@ def common_chunks(
     The terms of a file's name, description and tags stand in all of its chunks. One that has
     nothing but headings is searched by other rules than one that has not.
     """
-    name, description, tags = connection.execute(
+    row = connection.execute(
         "SELECT name, description, tags FROM files WHERE id = ?", (entry.id,)
     ).fetchone()
+    if row is None:
+        return None  # another process has just removed it
+    name, description, tags = row
     front = file.node.front_matter
     known = (name, description, tuple(json.loads(tags)) if tags else ())
     if known != (front.name, front.description, file.node.tags):
@@ -74,7 +77,7 @@ def finished_chunks(
     stamp = connection.execute(
         "SELECT size, content_hash FROM files WHERE id = ?", (entry.id,)
     ).fetchone()
-    if not growth.continues(*stamp):
+    if stamp is None or not growth.continues(*stamp):
         return None
     rows = connection.execute(
         "SELECT slot, start_line, end_line FROM chunks WHERE file_id = ? ORDER BY slot DESC",

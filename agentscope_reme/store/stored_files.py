@@ -15,8 +15,9 @@ from agentscope_reme.schema import (
     FrontMatter,
     SearchHit,
 )
+from agentscope_reme.store.base import SearchFilter
 from agentscope_reme.store.file_entry import FileEntry
-from agentscope_reme.store.filters import day_of
+from agentscope_reme.store.filters import days_of_chunk, days_within
 from agentscope_reme.store.index_schema import Foreign
 from agentscope_reme.store.slots import unpack_id
 
@@ -103,13 +104,17 @@ def _links(connection: sqlite3.Connection, where: str, parameters: Sequence[str]
 
 
 def load_hits(
-    connection: sqlite3.Connection, scored: Sequence[tuple[float, int]], branch: str
+    connection: sqlite3.Connection,
+    scored: Sequence[tuple[float, int]],
+    branch: str,
+    where: SearchFilter | None = None,
 ) -> list[SearchHit]:
     """The chunks in these slots as hits, in the given order.
 
     Args:
         scored: ``(score, slot)``, best first.
         branch: what found them, ``keyword`` or ``vector``.
+        where: of several days of a chunk, the last one within this condition is shown.
     """
     rows: dict[int, tuple[Any, ...]] = {}
     for start in range(0, len(scored), _ASKED_AT_ONCE):
@@ -117,12 +122,12 @@ def load_hits(
         marks = ",".join("?" * len(slots))
         statement = (
             "SELECT slot, chunks.id, start_line, end_line, headings, text, path, name, "
-            "description, front_matter "
+            "description, front_matter, metadata "
             f"FROM chunks JOIN files ON files.id = file_id WHERE slot IN ({marks})"
         )
         rows.update({row[0]: row for row in connection.execute(statement, slots)})
     return [
-        _hit(rows[slot], score, branch, rank)
+        _hit(rows[slot], score, branch, rank, where)
         for rank, (score, slot) in enumerate(scored, 1)
         if slot in rows
     ]
@@ -173,8 +178,12 @@ def _links_of(connection: sqlite3.Connection, file_id: int, path: str) -> tuple[
     )
 
 
-def _hit(row: tuple[Any, ...], score: float, branch: str, rank: int) -> SearchHit:
-    _slot, chunk, start, end, headings, text, path, name, description, extra = row
+def _hit(
+    row: tuple[Any, ...], score: float, branch: str, rank: int, where: SearchFilter | None
+) -> SearchHit:
+    _slot, chunk, start, end, headings, text, path, name, description, extra, metadata = row
+    days = _days(path, extra, metadata)
+    shown = days_within(where, days) or days
     return SearchHit(
         chunk_id=unpack_id(chunk),
         path=path,
@@ -185,10 +194,35 @@ def _hit(row: tuple[Any, ...], score: float, branch: str, rank: int) -> SearchHi
         score=score,
         scores={branch: score},
         ranks={branch: rank},
-        date=day_of(path, json.loads(extra) if extra else {}),
+        date=shown[-1] if shown else None,
         name=name,
         description=description,
     )
+
+
+def _days(path: str, extra: str | None, metadata: str | None) -> list[str]:
+    fields = json.loads(extra) if extra else {}
+    return days_of_chunk(path, fields, json.loads(metadata) if metadata else {})
+
+
+def slots_within(
+    connection: sqlite3.Connection, slots: Sequence[int], where: SearchFilter
+) -> set[int]:
+    """Those of some chunks whose days meet a condition on dates; those without a day do."""
+    passing = set(slots)  # also those that are gone: whoever loads them notices
+    for start in range(0, len(slots), _ASKED_AT_ONCE):
+        asked = slots[start : start + _ASKED_AT_ONCE]
+        marks = ",".join("?" * len(asked))
+        rows = connection.execute(
+            "SELECT slot, path, front_matter, metadata "
+            f"FROM chunks JOIN files ON files.id = file_id WHERE slot IN ({marks})",
+            asked,
+        )
+        for slot, path, extra, metadata in rows:
+            days = _days(path, extra, metadata)
+            if days and not days_within(where, days):
+                passing.discard(slot)
+    return passing
 
 
 def front_matter_rows(

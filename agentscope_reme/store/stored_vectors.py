@@ -54,8 +54,13 @@ class StoredVectors:
         connection: sqlite3.Connection,
         space_id: str,
         vectors: Mapping[str, Vector],
-    ) -> None:
+    ) -> set[str]:
         """Store vectors inside the caller's transaction, apart from those of another space.
+
+        Those of texts no chunk has are dropped.
+
+        Returns:
+            The text hashes that were stored.
 
         Raises:
             BadInput: a key is no text hash, or the vectors are not all of one width.
@@ -66,16 +71,20 @@ class StoredVectors:
         for key, vector in vectors.items():
             ready[_hash_bytes(key)] = array = normalised(vector, width)
             width = len(array)
+        texts = known_texts(connection, list(vectors))
+        if not texts:
+            return set()
         table = table_for(connection, space_id)
         connection.executemany(
             f"INSERT OR REPLACE INTO {table} VALUES (?, ?)",
-            [(key, array.tobytes()) for key, array in ready.items()],
+            [(key, array.tobytes()) for key, array in ready.items() if key.hex() in texts],
         )
         connection.execute(
             "INSERT INTO meta VALUES ('vectors_version', 1) "
             "ON CONFLICT (key) DO UPDATE SET value = value + 1"
         )
         self.forget()
+        return texts
 
     def holds(self, connection: sqlite3.Connection, space_id: str) -> bool:
         """Whether there are vectors of this space."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
@@ -20,6 +20,7 @@ from agentscope_reme.results import ChangeResult
 from agentscope_reme.schema import content_hash
 from agentscope_reme.settings import Settings
 from agentscope_reme.store.base import BaseFileStore
+from agentscope_reme.store.indexer import SEARCHED_PLACES, is_searched_place
 from agentscope_reme.tools.scope import Scope
 from agentscope_reme.workspace import PERMANENT_FOLDERS, Workspace, is_markdown
 
@@ -291,11 +292,29 @@ def text_list(value: object, what: str) -> list[str]:
     raise BadInput(value, f"`{what}` must be a list of texts", 'Pass a list, such as ["a", "b"].')
 
 
-def change_result(path: str, change: ViewChange, answer: str, *, replaced: int = 0) -> ChangeResult:
-    """A result for a change that was made; the answer says when the index has to catch up."""
-    late = "" if change.indexed else "\nSaved; search will show it after the next index run."
+def change_result(
+    path: str,
+    change: ViewChange,
+    answer: str,
+    *,
+    replaced: int = 0,
+    standing: Sequence[str] | None = None,
+) -> ChangeResult:
+    """A result for a change that was made; the answer says what search will not show, or not yet.
+
+    Args:
+        path: what was changed.
+        change: how it went.
+        answer: what to tell.
+        replaced: how many places were changed.
+        standing: the files that stand there now; `path` itself, unless it is gone.
+    """
+    if standing is None:
+        standing = [path] if change.content_hash is not None else []
+    unsearched = not_searched(standing)
+    late = "\nSaved; search will show it after the next index run."
     return ChangeResult(
-        answer=answer + late,
+        answer=answer + (unsearched or ("" if change.indexed else late)),
         path=path,
         change_id=change.change_id,
         content_hash=change.content_hash,
@@ -303,8 +322,17 @@ def change_result(path: str, change: ViewChange, answer: str, *, replaced: int =
         replaced=replaced,
         inbound=list(change.inbound),
         touched=list(change.touched),
-        indexed=change.indexed,
+        indexed=change.indexed and not unsearched,
     )
+
+
+def not_searched(paths: Sequence[str]) -> str:
+    """A line for an answer when search leaves some of these files out, else an empty text."""
+    outside = [path for path in paths if not is_searched_place(path)]
+    if not outside:
+        return ""
+    which = "it" if len(paths) == 1 else f"{len(outside)} of these files"
+    return f"\nKept, but search does not show {which}: it looks into {SEARCHED_PLACES}."
 
 
 def _refuse_link_spelling(path: str) -> None:

@@ -130,7 +130,9 @@ def move(access: Access, src: str, dst: str, overwrite: bool, retarget: bool) ->
         said += f" Rewrote its links in {len(change.touched)} files:\n{bullets(change.touched)}"
     elif change.inbound:
         said += _still_linking(change.inbound)
-    return change_result(target, change, capped(said, access.answer_bytes, _ADVICE))
+    answer = capped(said, access.answer_bytes, _ADVICE)
+    standing = [target] if access.view.exists(target) else access.view.paths(target)
+    return change_result(target, change, answer, standing=standing)
 
 
 def _named(name: str | None, description: str | None) -> dict[str, str]:

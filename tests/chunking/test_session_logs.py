@@ -33,7 +33,7 @@ def test_messages_are_rendered_and_control_lines_left_out() -> None:
     [chunk] = cut([HEADER, line("1", "hello"), CURSOR, line("2", "line\u2028inside", name="Bob")])
     assert chunk.text == ("[Alice @ 20 June 2026 10:00] hello\n[Bob] line\u2028inside")
     assert (chunk.start_line, chunk.end_line) == (2, 4)
-    assert chunk.metadata == {"rendered": True, "messages": ["1", "2"]}
+    assert chunk.metadata == {"rendered": True, "messages": ["1", "2"], "days": ["2026-06-20"]}
 
 
 def test_only_the_newest_version_of_a_message_is_chunked() -> None:

@@ -10,6 +10,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import demo
 import pytest
 from demo_recall import tree
 from stand_in_prompt import schemas_of, turns_of
@@ -117,6 +118,66 @@ def test_a_real_model_is_used_when_there_is_a_key(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.splitlines()[0] == "Model: some-model at OpenAI"
     assert {request.model for request in provider.chats} == {"some-model"}
+
+
+def assert_says_one_sentence(done: subprocess.CompletedProcess[str], cause: str) -> None:
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert done.stdout == ""
+    [sentence] = done.stderr.splitlines()
+    assert sentence.startswith("gpt-4o-mini at OpenAI gives no answer (")
+    assert cause in sentence
+    assert sentence.endswith("unset DASHSCOPE_API_KEY and OPENAI_API_KEY to use the stand-in.")
+
+
+def test_a_wrong_key_is_told_in_one_sentence(tmp_path: Path) -> None:
+    place = tmp_path / "memory"
+    with LoopbackProvider() as provider:
+        provider.respond_with(lambda _: Reply(status=401, message="Incorrect API key provided"))
+        keys = {"OPENAI_API_KEY": "wrong", "OPENAI_BASE_URL": provider.openai_url}
+        done = run_demo("--workspace", str(place), **keys)
+    assert_says_one_sentence(done, "Incorrect API key provided")
+    assert not place.exists()
+
+
+def test_no_network_is_told_in_one_sentence(tmp_path: Path) -> None:
+    with LoopbackProvider() as provider:
+        nobody = provider.openai_url
+    place = tmp_path / "memory"
+    done = run_demo("--workspace", str(place), OPENAI_API_KEY="k", OPENAI_BASE_URL=nobody)
+    assert_says_one_sentence(done, "Connection")
+    assert not place.exists()
+
+
+def test_a_model_that_fails_later_costs_no_traceback(tmp_path: Path) -> None:
+    def only_once(request: Request) -> Reply:
+        if len(provider.chats) == 1:
+            return Reply(text="yes")
+        return Reply(status=401, message="This key has expired")
+
+    with LoopbackProvider() as provider:
+        provider.respond_with(only_once)
+        keys = {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": provider.openai_url}
+        done = run_demo("--workspace", str(tmp_path / "memory"), **keys)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert done.stderr.splitlines()[-1].startswith("The demo stopped: AuthenticationError: ")
+
+
+def test_it_says_where_the_memory_stays(bundled: Finished) -> None:
+    assert bundled.process.stdout.splitlines()[-1] == f"The memory stays in {bundled.workspace}."
+
+
+def test_without_a_workspace_it_stays_where_make_clean_removes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    makefile = (EXAMPLES.parent / "Makefile").read_text("utf-8")
+    [removed] = re.findall(r"^clean:\n\trm -rf (.*)$", makefile, flags=re.M)
+    assert demo.KEPT == EXAMPLES.parent / ".demo"
+    assert ".demo" in removed.split()
+    monkeypatch.setattr(demo, "KEPT", tmp_path / ".demo")
+    workspace = demo._new_workspace()
+    assert workspace.parent == tmp_path / ".demo"
+    assert demo._how_to_remove(workspace) == "; `make clean` removes it."
 
 
 def test_a_file_that_is_no_conversation_is_refused(tmp_path: Path) -> None:

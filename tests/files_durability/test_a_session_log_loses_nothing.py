@@ -3,6 +3,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -199,6 +200,23 @@ def test_ids_that_race_for_one_name_stay_apart(room: Room) -> None:
         list(pool.map(lambda name: room.log(name).append([said(name)]), names))
     assert len({room.log(name).path.casefold() for name in names}) == 4
     assert [texts(room.log(name)) for name in names] == [[name] for name in names]
+
+
+def test_a_log_that_is_created_while_it_is_looked_for_keeps_its_name(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = Path.iterdir
+
+    def written_meanwhile(folder: Path) -> Iterator[Path]:
+        monkeypatch.setattr(Path, "iterdir", listed)
+        room.log("talk").append([said("first", "m1")])
+        return listed(folder)
+
+    log = room.log("talk")
+    (room.workspace.root / log.path).parent.mkdir(parents=True, exist_ok=True)
+    monkeypatch.setattr(Path, "iterdir", written_meanwhile)
+    assert log.path == "session/dialog/talk.jsonl"
+    assert texts(log) == ["first"]
 
 
 def test_a_long_id_stands_whole_in_the_header(room: Room) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import hashlib
+import json
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
@@ -296,6 +298,33 @@ async def test_a_long_message_id_costs_no_image(open_memory: Open) -> None:
         await reme.record("s", [{"id": "m" * 200, "role": "user", "content": content}])
         (saved,) = (reme.workspace.root / "session/images/s").iterdir()
         assert saved.read_bytes() == base64.b64decode(PIXEL)
+
+
+async def test_an_image_is_decoded_once(open_memory: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    decoded: list[str] = []
+    decode = base64.b64decode
+
+    def counted(data: str, **options: Any) -> bytes:
+        decoded.append(data)
+        return decode(data, **options)
+
+    monkeypatch.setattr(base64, "b64decode", counted)
+    async with open_memory() as reme:
+        content = [{"type": "data", "source": picture()}]
+        await reme.record("s", [{"id": "m1", "role": "user", "content": content}])
+        log = (reme.workspace.root / "session/dialog/s.jsonl").read_text("utf-8")
+    assert decoded == [PIXEL]
+    (block,) = json.loads(log.splitlines()[-1])["blocks"]
+    original = decode(PIXEL)
+    assert block["sha256"] == hashlib.sha256(original).hexdigest()
+    assert (block["size"], block["path"]) == (len(original), path_of("m1", 0))
+
+
+async def test_a_turn_that_was_corrected_is_told(open_memory: Open) -> None:
+    async with open_memory() as reme:
+        await reme.record("s", [{"id": "m1", "role": "user", "content": "At nine."}])
+        again = await reme.record("s", [{"id": "m1", "role": "user", "content": "At ten."}])
+    assert again.answer == "0 turn(s) saved to session/dialog/s.jsonl, 1 corrected."
 
 
 async def test_recording_of_images_can_be_switched_off(

@@ -13,7 +13,7 @@ LINE_ONE = {
     *("CoPawInMemoryMemory", "ReMeCopaw"),
     *("ReMeLongTermMemory", "ReMeMemory", "ReMeToolkit"),
 }
-LINE_TWO = {"ReMeMemoryMiddleware"}
+LINE_TWO = {"ReMeMemoryMiddleware", "ReMeOffloader"}
 
 
 FOREIGN = {1: LINE_TWO, 2: LINE_ONE, None: LINE_ONE | LINE_TWO | {"ReMeFormatter"}}[

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agentscope_reme import SearchHit
-from agentscope_reme.steps.fusion import fuse, keep_branch_leaders
+from agentscope_reme.steps.fusion import Fusion, fuse, keep_branch_leaders
 
 
 def hit(name: str, score: float) -> SearchHit:
@@ -41,6 +41,23 @@ def test_score_fusion_normalises_each_branch() -> None:
 def test_one_empty_branch_leaves_the_other_its_own_scores(fusion: str) -> None:
     only = fuse(KEYWORD, [], fusion=fusion, vector_weight=0.7)  # type: ignore[arg-type]
     assert [(h.chunk_id, h.score) for h in only] == [("a", 9.0), ("b", 6.0), ("c", 3.0)]
+
+
+@pytest.mark.parametrize("fusion", ["rrf", "score"])
+@pytest.mark.parametrize("vector", [VECTOR, []], ids=["hybrid", "keywords alone"])
+def test_what_each_branch_contributed_adds_up_to_the_score(
+    fusion: Fusion, vector: list[SearchHit]
+) -> None:
+    for one in fuse(KEYWORD, vector, fusion=fusion, vector_weight=0.3):
+        assert one.parts.keys() == one.scores.keys()
+        assert sum(one.parts.values()) == pytest.approx(one.score)
+
+
+@pytest.mark.parametrize("weight", [0.2, 0.3, 0.49])
+def test_by_scores_a_token_of_one_text_comes_first(weight: float) -> None:
+    vectors = [hit(f"v{i:02}", 1 - i / 100) for i in range(50)]
+    fused = fuse([hit("token", 4.0)], vectors, fusion="score", vector_weight=weight)
+    assert fused[0].chunk_id == "token"
 
 
 def test_a_unique_keyword_keeps_its_place_against_many_vectors() -> None:

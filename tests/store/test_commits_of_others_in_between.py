@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from agentscope_reme.settings import Settings
+from agentscope_reme.store.base import FileGrowth, FileStamp
 from agentscope_reme.store.local_store import LocalFileStore
 from agentscope_reme.workspace import Workspace
 from tests.store.builders import indexed
@@ -66,4 +67,42 @@ def test_the_same_file_written_in_between_shows_the_last_version(
     local_store.apply([indexed("a.md", "first")])
     assert found(local_store, "second") == ["a.md"]
     assert found(local_store, "first") == []
+    assert local_store.audit() == {}
+
+
+def after_looking(store: LocalFileStore, meanwhile: Callable[[], None]) -> None:
+    """Run `meanwhile` once, after the store has looked a file up and before it reads of it."""
+    files = store._session.state.files
+    get = files.get
+
+    def then(path: str) -> Any:
+        files.get = get  # type: ignore[method-assign]
+        entry = get(path)
+        meanwhile()
+        return entry
+
+    files.get = then  # type: ignore[method-assign]
+
+
+def test_a_file_deleted_while_it_is_compared_is_written_anew(
+    local_store: LocalFileStore, other: LocalFileStore
+) -> None:
+    local_store.apply([indexed("a.md", "first")])
+    after_looking(local_store, lambda: other.apply([], ["a.md"]))
+    local_store.apply([indexed("a.md", "second")])
+    assert found(local_store, "second") == ["a.md"]
+    assert found(local_store, "first") == []
+    assert local_store.audit() == {}
+
+
+def test_a_file_deleted_while_it_grows_is_no_continuation(
+    local_store: LocalFileStore, other: LocalFileStore
+) -> None:
+    local_store.apply([indexed("a.md", "first")])
+    before = local_store.stamps()["a.md"]
+    after = FileStamp(2, before.size + 7, "another")
+    chunks = indexed("a.md", "second").chunks
+    after_looking(local_store, lambda: other.apply([], ["a.md"]))
+    assert not local_store.grow(FileGrowth("a.md", before, after, 2, chunks))
+    assert found(local_store, "second") == []
     assert local_store.audit() == {}

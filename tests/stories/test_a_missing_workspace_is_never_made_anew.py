@@ -28,6 +28,13 @@ async def test_every_call_says_so_until_it_is_back(tmp_path: Path, mount_point_s
             lambda: reme.reindex("daily"),
             lambda: reme.search("alpha"),
             lambda: reme.status(),
+            lambda: reme.read("digest/wiki/a.md"),
+            lambda: reme.stat("digest/wiki/a.md"),
+            lambda: reme.list(),
+            lambda: reme.daily_list(),
+            lambda: reme.history(),
+            lambda: reme.proactive(),
+            lambda: reme.auto_memory(),
         ):
             with pytest.raises(StorageFailed, match="missing"):
                 await call()

@@ -71,6 +71,8 @@ def test_a_wrong_model_or_formatter_is_refused_at_construction(
         ({"workspace_dir": 5}, "workspace"),
         ({"workspace_dir": ""}, "workspace"),
         ({"workspace_dir": None}, "workspace"),
+        ({"workspace_dir": "no\0folder"}, "folder"),
+        ({"workspace_dir": "~nobody-of-this-name/x"}, "folder"),
         ({"settings": {}}, "`settings`"),
         ({"settings": "x"}, "`settings`"),
         ({"clock": "x"}, "`clock`"),
@@ -151,6 +153,39 @@ async def test_two_memories_of_one_agent_each_have_their_session(
         for reme, session_id in ((one, "a"), (other, "b")):
             log = (reme.workspace.root / f"session/dialog/{session_id}.jsonl").read_text("utf-8")
             assert [log.count(word) for word in ("hello", "hi", "goodbye", "bye")] == [1, 1, 1, 2]
+
+
+@pytest.mark.parametrize("toolkit", [None, "toolkit", [], 5])
+async def test_what_is_no_toolkit_is_refused(open_memory: Open, toolkit: Any) -> None:
+    async def register(reme: ReMe) -> None:
+        done = reme.register_tools(toolkit)
+        if installed_line() == 2:
+            await done
+
+    async with open_memory() as reme:
+        with pytest.raises(BadInput, match="no toolkit"):
+            await register(reme)
+
+
+@pytest.mark.parametrize("include", ["search", ["search", 5], [["search"]], [{}]])
+async def test_names_of_tools_are_texts(open_memory: Open, include: Any) -> None:
+    async with open_memory() as reme:
+        with pytest.raises(BadInput, match="list of names"):
+            reme.tools(include=include)
+
+
+@pytest.mark.parametrize("recall", ["sometimes", 5, [], {}, None])
+async def test_a_kind_of_recall_that_is_none_is_refused(open_memory: Open, recall: Any) -> None:
+    async with open_memory() as reme:
+        with pytest.raises(BadInput, match="kind of recall"):
+            reme.attach(make_agent(ScriptedChatModel([])), session_id="s", recall=recall)
+
+
+@pytest.mark.parametrize("folder", ["no\0folder", "~nobody-of-this-name/x"])
+async def test_transcripts_in_no_folder_are_refused(open_memory: Open, folder: str) -> None:
+    async with open_memory() as reme:
+        with pytest.raises(BadInput, match="folder"):
+            await reme.auto_memory_cc(session_id="s", projects_dir=folder)
 
 
 async def test_registering_tools_twice_names_them_twice(open_memory: Open) -> None:
