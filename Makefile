@@ -135,4 +135,4 @@ soak: .venv-v1/$(STAMP) .venv-v2/$(STAMP)
 	REME_COPAW_CRASH_ROUNDS=500 .venv-v1/bin/pytest tests/copaw -m crash
 
 clean:
-	rm -rf .venv-* dist build *.egg-info .demo
+	rm -rf .venv-* dist build *.egg-info .demo .bench

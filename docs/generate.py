@@ -1,7 +1,5 @@
 """Writes `docs/settings.md` and `docs/api.md`; run it when a call, a result or a setting changes.
 
-    python docs/generate.py
-
 Calls and results are read from the source, not imported: the pages are the same on both AgentScope
 lines, and without any.
 """
@@ -21,13 +19,13 @@ DOCS: Final = Path(__file__).resolve().parent
 PACKAGE: Final = DOCS.parent / "agentscope_reme"
 _SOURCES: Final = ("reme.py", "facade/*.py", "copaw/*.py", "results.py", "schema.py")
 _NOTE: Final = "<!-- written by docs/generate.py -->"
-_UNITS: Final = {
+_UNITS: Final = {  # by how the name of a setting ends
+    "forget_after_days": "days, by layer",
     **{"_bytes": "bytes", "_byte_size": "bytes", "_vectors": "vectors", "_num": "images"},
     **{"_ms": "milliseconds", "_seconds": "seconds", "_hours": "hours", "_days": "days"},
     **{"_tokens": "estimated tokens", "_threshold": "estimated tokens", "_turns": "replies"},
     **{"_iters": "model calls", "_calls": "model calls", "_at": "`HH:MM`"},
 }
-"""Units, by how the name of a setting ends."""
 
 _Call = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -38,7 +36,7 @@ def pages() -> dict[str, str]:
 
 
 def _settings_page() -> str:
-    body = next(node for node in _parsed("settings.py").body if isinstance(node, ast.ClassDef)).body
+    [body] = [node.body for node in _parsed("settings.py").body if isinstance(node, ast.ClassDef)]
     told = {
         ast.unparse(field.target): ast.literal_eval(text.value)
         for field, text in pairwise(body)
@@ -52,14 +50,9 @@ def _settings_page() -> str:
     ]
     for name, field in Settings.model_fields.items():
         default = repr(field.get_default(call_default_factory=True))
-        rows.append(f"| `{name}` | `{default}` | {_unit_of(name)} | {_plain(told[name])} |")
+        unit = next((unit for end, unit in _UNITS.items() if name.endswith(end)), "")
+        rows.append(f"| `{name}` | `{default}` | {unit} | {_plain(told[name])} |")
     return "\n".join([*rows, ""])
-
-
-def _unit_of(name: str) -> str:
-    if name == "forget_after_days":
-        return "days, by layer"
-    return next((unit for end, unit in _UNITS.items() if name.endswith(end)), "")
 
 
 class _Reference:
@@ -77,10 +70,8 @@ class _Reference:
 
     def page(self) -> str:
         rows = ["# Calls and results", "", _NOTE, ""]
-        rows += [
-            "Arguments and errors of each call: `help(ReMe.search)`. Results are below; each of"
-        ]
-        rows += ["them has `success` and `answer`, which tells in words what happened.", ""]
+        rows += ["Arguments and errors: `help(ReMe.search)`. Every `...Result` has `success: bool`"]
+        rows += ["and `answer: str`, which alone tells what happened, and the fields below.", ""]
         for facade in ("ReMe", "ReMeCopaw"):
             rows += [f"## {facade}", "", _sentence(self._classes[facade]), "", *self._calls(facade)]
         rows += ["## Results", ""]
@@ -126,18 +117,17 @@ class _Reference:
 
 def _signature(call: _Call, facade: str) -> str:
     given = re.sub(r"^self(, )?", "", re.sub(r"(?<=[\w\]])=", " = ", ast.unparse(call.args)))
+    returned = ast.unparse(call.returns) if call.returns else "Any"
     if call.name == "__init__":
         return f"{facade}({given})"
-    returned = ast.unparse(call.returns) if call.returns else "Any"
     if any(ast.unparse(mark) == "property" for mark in call.decorator_list):
         return f"{call.name}: {returned}"
-    waits = "await " if isinstance(call, ast.AsyncFunctionDef) else ""
-    return f"{waits}{call.name}({given}) -> {returned}"
+    return f"{'await ' * isinstance(call, ast.AsyncFunctionDef)}{call.name}({given}) -> {returned}"
 
 
 def _is_public(call: _Call) -> bool:
-    setter = any(ast.unparse(mark).endswith(".setter") for mark in call.decorator_list)
-    return call.name == "__init__" or not (call.name.startswith("_") or setter)
+    setters = [mark for mark in call.decorator_list if ast.unparse(mark).endswith(".setter")]
+    return call.name == "__init__" or not (call.name.startswith("_") or setters)
 
 
 def _sentence(node: ast.Module | ast.ClassDef | _Call) -> str:

@@ -6,6 +6,7 @@ import importlib
 import inspect
 import logging
 import os
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -65,7 +66,10 @@ async def try_out(chosen: DemoModel) -> None:
     Raises:
         NoAnswer: it failed; the message says what to do.
     """
-    port = chat_port_of(chosen.model, chosen.formatter)
+    model = copy(chosen.model)
+    if hasattr(model, "max_retries"):  # of AgentScope 2.x: it would try for ten seconds
+        model.max_retries = 0
+    port = chat_port_of(model, chosen.formatter)
     if port is None:
         return
     logging.disable(logging.WARNING)  # AgentScope tells of every attempt

@@ -172,7 +172,7 @@ def test_without_a_workspace_it_stays_where_make_clean_removes_it(
 ) -> None:
     makefile = (EXAMPLES.parent / "Makefile").read_text("utf-8")
     [removed] = re.findall(r"^clean:\n\trm -rf (.*)$", makefile, flags=re.M)
-    assert demo.KEPT == EXAMPLES.parent / ".demo"
+    assert EXAMPLES.parent / ".demo" == demo.KEPT
     assert ".demo" in removed.split()
     monkeypatch.setattr(demo, "KEPT", tmp_path / ".demo")
     workspace = demo._new_workspace()

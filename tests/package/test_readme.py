@@ -79,6 +79,22 @@ def test_no_placeholder_is_left_in_a_document(document: str) -> None:
     assert "@@" not in (ROOT / document).read_text("utf-8")
 
 
+def test_the_kinds_of_recall_in_the_readme_are_those_of_the_code() -> None:
+    text = (ROOT / "README.md").read_text("utf-8")
+    value = r'`"(\w+)"`( \(default\))?'
+    rows = re.findall(rf"^\| [^|]+ \| {value} \| {value} \|$", text, flags=re.M)
+    attach = inspect.signature(ReMe.attach).parameters["recall"]
+    middleware = inspect.signature(ReMe.middleware).parameters["mode"]
+    assert {row[0] for row in rows} == _quoted(attach)
+    assert {row[2] for row in rows} == _quoted(middleware)
+    assert [row[0] for row in rows if row[1]] == [attach.default]
+    assert [row[2] for row in rows if row[3]] == [middleware.default]
+
+
+def _quoted(parameter: inspect.Parameter) -> set[str]:
+    return set(re.findall(r"[\"'](\w+)[\"']", str(parameter.annotation)))
+
+
 def test_every_make_target_a_document_names_exists() -> None:
     makefile = (ROOT / "Makefile").read_text("utf-8")
     targets = set(re.findall(r"^([a-z0-9-]+):", makefile, flags=re.M))
