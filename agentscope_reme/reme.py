@@ -76,6 +76,7 @@ class ReMe(RecordingCalls, DreamCalls, FileCalls, ForgetCalls, JournalCalls, Res
             raise BadInput(clock, "`clock` is no `Clock`", "Pass `Clock(...)` or `timezone=`.")
         refuse_formatter(formatter)
         chat = chat_port_of(chat_model, formatter)
+        agent = agent_port_of(chat_model, formatter)
         super().__init__(
             Engine(
                 Workspace(workspace_dir, user=user),
@@ -83,11 +84,12 @@ class ReMe(RecordingCalls, DreamCalls, FileCalls, ForgetCalls, JournalCalls, Res
                 clock=clock or Clock(timezone),
                 language=language,
                 chat=chat,
-                agent=agent_port_of(chat_model, formatter),
+                agent=agent,
                 embedding=embedding_port_of(embedding_model),
             )
         )
-        self._compactor = Compactor(chat, language)
+        lacks = "" if agent is None else "this model only runs tools (no method `complete`)"
+        self._compactor = Compactor(chat, language, lacks=lacks)
         self._claude_code_step = ClaudeCodeMemoryStep()
 
     @property

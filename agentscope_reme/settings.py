@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
@@ -23,9 +24,20 @@ class Settings(BaseModel):
 
     Each field says its unit; a changed value takes effect at the next start. The dotted names of
     `DOTTED_KEYS` are understood as well: see `from_dotted`.
+
+    Raises:
+        BadInput: a name is unknown, or its value does not fit.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    if not TYPE_CHECKING:  # type checkers know the fields better than a signature of our own
+
+        def __init__(self, **values: Any) -> None:
+            try:
+                super().__init__(**values)
+            except ValidationError as error:
+                raise _refused(error) from error
 
     @model_validator(mode="before")
     @classmethod
@@ -54,16 +66,7 @@ class Settings(BaseModel):
         names = [DOTTED_KEYS.get(key, key) for key in values]
         if twice := next((name for name in names if names.count(name) > 1), None):
             raise BadInput(twice, "this setting is given twice", "Use one of its names.")
-        try:
-            return cls.model_validate(dict(values))
-        except ValidationError as error:
-            fault = error.errors(include_url=False)[0]
-            name = ".".join(map(str, fault["loc"]))
-            raise BadInput(
-                name or dict(values),
-                f"no such setting, or it does not fit: {fault['msg']}",
-                f"Use a field of `Settings`, or one of {', '.join(DOTTED_KEYS)}.",
-            ) from error
+        return cls(**{str(key): value for key, value in values.items()})
 
     chunk_byte_size: int = Field(default=600, ge=100)
     """Largest chunk the store indexes, in UTF-8 bytes."""
@@ -168,3 +171,15 @@ class Settings(BaseModel):
 
     fsync: bool = True
     """Flush to the device before acknowledging; only throw-away workspaces turn this off."""
+
+
+def _refused(error: ValidationError) -> BadInput:
+    """The first fault, in words: what was given, why it does not fit, what would."""
+    fault = error.errors(include_url=False)[0]
+    name = ".".join(map(str, fault["loc"]))
+    if fault["type"] != "extra_forbidden":
+        reason = f"the setting `{name}` does not fit: {fault['msg']}"
+        return BadInput(fault["input"], reason, f"See what `Settings.{fault['loc'][0]}` says.")
+    close = get_close_matches(name, Settings.model_fields, 1)
+    meant = f"Did you mean `{close[0]}`?" if close else "Use a field of `Settings`."
+    return BadInput(name, "there is no such setting", meant)

@@ -25,7 +25,7 @@ from agentscope_reme.agentscope_v1.models import (
 from agentscope_reme.agentscope_v1.tools import register_tools, show_pending_images
 from agentscope_reme.errors import ModelFailed
 from agentscope_reme.messages import Message
-from agentscope_reme.ports import AgentRun, Tool
+from agentscope_reme.ports import AgentRun, Tool, in_plain_words
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -112,7 +112,7 @@ class ModelAgent:
             raise ModelFailed(
                 self._model.model_name,
                 f"the agent was not done after {deadline} seconds",
-                "Raise `agent_deadline_seconds`, or give it less to do.",
+                "Raise `Settings.agent_deadline_seconds`, or give it less to do.",
             ) from error
         except ModelFailed:
             raise
@@ -148,7 +148,7 @@ class ModelAgent:
         return ModelFailed(
             self._model.model_name,
             f"the agent was not done after {calls} model calls",
-            "Allow more iterations, or give it less to do; the work stays pending.",
+            "Raise `Settings.agent_max_iters`, or give it less to do; the work stays pending.",
         )
 
     def _value(self, reply: Msg, output: type[T]) -> T:
@@ -156,7 +156,9 @@ class ModelAgent:
             return output.model_validate(reply.metadata)
         except ValidationError as error:
             raise ModelFailed(
-                reply.metadata, f"the answer is no {output.__name__}: {error}", "Run it again."
+                reply.metadata,
+                f"the answer is no {output.__name__}: {in_plain_words(error)}",
+                "Run it again.",
             ) from error
 
 

@@ -22,7 +22,7 @@ from agentscope_reme.agentscope_v1.models import (
 )
 from agentscope_reme.errors import ModelFailed
 from agentscope_reme.messages import Message, TextBlock
-from agentscope_reme.ports import ChatReply, StructuredReply
+from agentscope_reme.ports import ChatReply, StructuredReply, in_plain_words
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -118,7 +118,9 @@ class ModelChat:
             return output.model_validate(value)
         except ValidationError as error:
             raise ModelFailed(
-                value, f"the answer is no {output.__name__}: {error}", "The work stays pending."
+                value,
+                f"the answer is no {output.__name__}: {in_plain_words(error)}",
+                "The work stays pending.",
             ) from error
 
 

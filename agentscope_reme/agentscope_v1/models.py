@@ -14,7 +14,7 @@ from agentscope_reme.agentscope_v1.formatter import PROMPT
 from agentscope_reme.agentscope_v1.messages import describe, from_neutral
 from agentscope_reme.errors import ModelFailed
 from agentscope_reme.messages import DataBlock, Message, TextBlock, ThinkingBlock
-from agentscope_reme.ports import Usage
+from agentscope_reme.ports import OWN_MODEL, Usage, in_words, is_programming_error
 
 _FORMATTERS: Final = {
     "OpenAIChatModel": "OpenAIChatFormatter",
@@ -158,9 +158,11 @@ def text_of(answer: ChatResponse) -> str:
 
 def model_failed(model: ChatModelBase, error: BaseException) -> ModelFailed:
     """The error that stands for whatever a provider's client raised."""
-    told = str(error).strip() or type(error).__name__
+    told = f"{type(error).__name__}: {in_words(error)}"
+    if is_programming_error(error):
+        return ModelFailed(model.model_name, f"{told}; the model object raised it", OWN_MODEL)
     return ModelFailed(
         model.model_name,
-        f"the model call failed with {type(error).__name__}: {told:.500}",
+        f"the model call failed with {told}",
         "Check the model's address, key and quota; the work stays pending.",
     )

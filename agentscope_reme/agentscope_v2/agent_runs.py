@@ -93,7 +93,7 @@ class AgentRunner:
         return ModelFailed(
             self._model.model,
             f"the agent run was not done after {deadline} seconds",
-            "Allow more time, or give it less to do; the work stays pending.",
+            "Raise `Settings.agent_deadline_seconds`, or give less to do; the work stays pending.",
         )
 
 
@@ -230,7 +230,7 @@ class _Run(Generic[T]):
         return ModelFailed(
             self._model.model,
             f"the agent was not done after {self._meter.calls} model calls",
-            "Allow more iterations, or give it less to do; the work stays pending.",
+            "Raise `Settings.agent_max_iters`, or give it less to do; the work stays pending.",
         )
 
     def _spoken(self) -> str:

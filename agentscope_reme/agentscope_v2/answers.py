@@ -9,16 +9,19 @@ from agentscope.model import ChatResponse
 from pydantic import BaseModel, ValidationError
 
 from agentscope_reme.errors import ModelFailed
-from agentscope_reme.ports import Usage
+from agentscope_reme.ports import OWN_MODEL, Usage, in_plain_words, in_words, is_programming_error
 
 T = TypeVar("T", bound=BaseModel)
 
 
 def model_failed(model: Any, error: Exception) -> ModelFailed:
     """What the core is told when a provider's client raised."""
+    told = f"{type(error).__name__}: {in_words(error)}"
+    if is_programming_error(error):
+        return ModelFailed(model.model, f"{told}; the model object raised it", OWN_MODEL)
     return ModelFailed(
         model.model,
-        f"the model call failed: {type(error).__name__}: {error}",
+        f"the model call failed: {told}",
         "Check the model's key, address and limits; the work stays pending.",
     )
 
@@ -29,7 +32,9 @@ def parsed(output: type[T], value: object) -> T:
         return output.model_validate(value)
     except ValidationError as error:
         raise ModelFailed(
-            value, f"the answer is not a {output.__name__}: {error}", "Try again later."
+            value,
+            f"the answer is not a {output.__name__}: {in_plain_words(error)}",
+            "Try again later.",
         ) from error
 
 

@@ -55,19 +55,26 @@ class Compactor:
         language: ``en`` or ``zh``, for the prompt and the headings.
         prompt_tokens: the most conversation one call is given, in estimated tokens. A longer
             conversation is folded: each part is merged into the checkpoint of the parts before it.
+        lacks: why a model that was given is no `chat`, as a clause, for `ModelRequired`.
 
     Raises:
         BadInput: the language is not known.
     """
 
     def __init__(
-        self, chat: ChatPort | None, language: str = "en", *, prompt_tokens: int = PROMPT_TOKENS
+        self,
+        chat: ChatPort | None,
+        language: str = "en",
+        *,
+        prompt_tokens: int = PROMPT_TOKENS,
+        lacks: str = "",
     ) -> None:
         if language not in REQUIRED:
             raise BadInput(language, "no prompts in this language", "Use 'en' or 'zh'.")
         self._chat = chat
         self._language = language
         self._prompt_tokens = prompt_tokens
+        self._lacks = lacks
 
     async def summarise(
         self,
@@ -96,7 +103,7 @@ class Compactor:
             ModelFailed: the model failed or said nothing; keep the messages and try again later.
         """
         if self._chat is None:
-            raise ModelRequired("summarise")
+            raise ModelRequired("summarise", lacks=self._lacks)
         transcript = await asyncio.to_thread(
             render, messages, part_tokens=self._prompt_tokens, most_parts=MOST_CALLS
         )

@@ -88,6 +88,8 @@ class ReMeCopaw(SummaryCalls, WindowCalls):
         self.tool_result_path: Path = workspace.root / "tool_result"
         model = CurrentModel(lambda: (self.chat_model, self.formatter))
         settings = settings or Settings()
+        if not self.environment.cache_enabled:
+            settings = settings.model_copy(update={"embedding_cache_vectors": 0})
         store, self._backend = store_of(self.environment.backend, workspace, settings)
         memory = CopawCalls(
             Engine(

@@ -175,7 +175,7 @@ class AgentCalls(IndexCalls):
     def middleware(
         self,
         *,
-        mode: Literal["both", "static", "agent"] = "both",
+        mode: Literal["both", "static", "agent", "off"] = "both",
         session_id: str | None = None,
         record: bool = True,
         checkpoint: bool = False,
@@ -186,7 +186,7 @@ class AgentCalls(IndexCalls):
 
         Args:
             mode: ``static`` recalls into the prompt, ``agent`` gives the agent memory tools,
-                ``both`` does both. Turns are recorded in every mode.
+                ``both`` does both, ``off`` neither. Turns are recorded in every mode.
             session_id: the conversation; the agent's own session id without it.
             record: save turns and distil them in the background.
             checkpoint: when AgentScope compresses a context, let this memory's model write the

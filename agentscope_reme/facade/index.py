@@ -30,6 +30,7 @@ from agentscope_reme.steps.resources import pending_resources
 from agentscope_reme.steps.session import pending_sessions
 from agentscope_reme.store.base import StoreStats
 from agentscope_reme.tools.access import whole_number
+from agentscope_reme.tools.answer_limit import counted
 
 _SCOPES: Final = ("all", "daily", "digest", "session", "resource")
 
@@ -67,7 +68,8 @@ class IndexCalls(Calls):
                 ``score``, at most 1/61 for ``rrf``, and where only one branch answers its own:
                 BM25, without an upper end, or the cosine. It is no measure of certainty: of
                 ``score`` the best hit of a branch always has that branch's whole weight.
-            start_date: ``YYYY-MM-DD``; files dated earlier are left out, undated ones stay.
+            start_date: ``YYYY-MM-DD``; files dated earlier, and what was said earlier in a session,
+                are left out; what has no date stays.
             end_date: ``YYYY-MM-DD``, inclusive.
             path_prefix: only files whose path starts with this.
             tags: only files with at least one of these tags.
@@ -215,7 +217,8 @@ class IndexCalls(Calls):
             *stats.notices,
         ]
         rows = [
-            f"{stats.files} files, {stats.chunks} chunks, {stats.links} links",
+            f"{counted(stats.files, 'file')}, {counted(stats.chunks, 'chunk')}, "
+            f"{counted(stats.links, 'link')}",
             f"{len(pending)} session(s) waiting to be distilled, {self._engine.queued} job(s)",
             *(f"{where}: failed {n} time(s)" for where, n in failures.counts.items()),
             *([f"{len(resources)} resource(s) waiting to be read"] if resources else []),
@@ -253,7 +256,9 @@ def _told_of(schedule: Schedule, settings: Settings, stats: StoreStats) -> list[
     ]
     rule = settings.forget_after_days
     if rule:
-        told = ", ".join(f"{layer} after {days} days" for layer, days in sorted(rule.items()))
+        told = ", ".join(
+            f"{layer} after {counted(days, 'day')}" for layer, days in sorted(rule.items())
+        )
         rows.append(f"Forgotten by age: {told}")
     if stats.pinned:
         rows.append(f"{stats.pinned} pinned file(s), which only you change")

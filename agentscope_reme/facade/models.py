@@ -14,7 +14,18 @@ from agentscope_reme.ports import AgentPort, ChatPort, EmbeddingPort
 
 _READ_AT_ONCE = 200
 """Messages that hold the event loop up for a few milliseconds at most."""
-_REMEDY = "Pass an AgentScope model, or an object with the methods of the port."
+_REMEDY = (
+    "Pass an AgentScope model, or an object with the methods `run` (for what needs tools), "
+    "`complete` and `structured`."
+)
+_EMBEDDING_REMEDY = (
+    "Pass an AgentScope model, or an object with the method `embed` and the property `space_id`."
+)
+_REMEDIES = {
+    "chat_model": _REMEDY,
+    "embedding_model": _EMBEDDING_REMEDY,
+    "formatter": "Pass the formatter of the model's provider.",
+}
 
 
 def chat_port_of(model: Any, formatter: Any) -> ChatPort | None:
@@ -87,7 +98,7 @@ def embedding_port_of(model: Any) -> EmbeddingPort | None:
 
             return second.embedding_port(model)
         case None:
-            raise BadInput(model, "no AgentScope is installed to run this model", _REMEDY)
+            raise BadInput(model, "no AgentScope is installed to run this model", _EMBEDDING_REMEDY)
 
 
 def neutral(messages: Sequence[Any], *, as_given: bool = False) -> tuple[Message, ...]:
@@ -171,7 +182,7 @@ def _refuse_other(value: Any, argument: str, module: str, base: str) -> None:
     raise BadInput(
         _kind(value),
         f"`{argument}` is no `{base}` of the installed AgentScope {line}.x",
-        _REMEDY if argument != "formatter" else "Pass the formatter of the model's provider.",
+        _REMEDIES[argument],
     )
 
 

@@ -57,7 +57,12 @@ class Components:
         """Why nothing can be done that needs an agent with tools; empty when it can."""
         if self.agent is not None:
             return ""
-        return "there is no model" if self.chat is None else NO_TOOLS
+        return self.agent_lacks or "there is no model"
+
+    @property
+    def agent_lacks(self) -> str:
+        """What the model that was given cannot do that an agent needs; empty without a model."""
+        return NO_TOOLS if self.agent is None and self.chat is not None else ""
 
 
 @dataclass(frozen=True, slots=True)

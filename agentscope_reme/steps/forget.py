@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Final
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from agentscope_reme.errors import BadInput, Conflict
 from agentscope_reme.files.change_set import ChangeSet
@@ -25,7 +25,7 @@ from agentscope_reme.steps.forget_summaries import add_summaries
 from agentscope_reme.steps.forget_workings import Seeds, Workings, load
 from agentscope_reme.steps.search import SearchStep
 from agentscope_reme.steps.session import SessionStep
-from agentscope_reme.tools.answer_limit import capped
+from agentscope_reme.tools.answer_limit import capped, counted
 from agentscope_reme.tools.file_operations import FileOperations
 from agentscope_reme.tools.scope import OWNER, Scope
 from agentscope_reme.vault.forgetting import Erasure
@@ -44,7 +44,8 @@ class ForgetArguments(BaseModel):
     """What the step reads from its run; see `ReMe.forget`.
 
     ``paths`` are whole files, as a rule of retention names them; with ``alone`` nothing that was
-    made from them, or that they were made from, goes with them. ``actor`` is who forgets.
+    made from them, or that they were made from, goes with them, and ``reasons`` says by path why
+    they go. ``actor`` is who forgets.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -57,6 +58,7 @@ class ForgetArguments(BaseModel):
     plan_id: str | None = None
     paths: tuple[str, ...] = ()
     alone: bool = False
+    reasons: Mapping[str, str] = Field(default_factory=dict)
     actor: str = OWNER.actor
 
     @property
@@ -286,6 +288,10 @@ def _plan_id(parts: Sequence[ForgottenPart]) -> str:
     return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
+_EARLIER: Final = {"changes": "change", "versions": "version", "trash": "trashed file"}
+"""What `ForgetResult.earlier` counts, for people."""
+
+
 def _counted(changes: int, versions: int, trashed: int) -> dict[str, int]:
     return {"changes": changes, "versions": versions, "trash": trashed}
 
@@ -303,7 +309,7 @@ def _told(result: ForgetResult) -> str:
         verb = "Would forget" if result.dry_run else "Forgot"
         rows = [f"{verb} {len(result.parts)} part(s) (plan {result.plan_id}):"]
         rows += [_row(part) for part in result.parts]
-        earlier = ", ".join(f"{n} {what}" for what, n in result.earlier.items() if n)
+        earlier = ", ".join(counted(n, _EARLIER[what]) for what, n in result.earlier.items() if n)
         if earlier:
             rows.append(f"Also from journal and trash: {earlier}.")
     rows += [f"Stays: {_row(part)[2:]}{_way_to(part)}" for part in result.kept]

@@ -17,6 +17,7 @@ from agentscope_reme.workspace import layer_of, refuse_permanent
 
 IS_PINNED: Final = "the file is pinned: name it by its path to forget it"
 """Why a file stays."""
+_NAMED: Final = "named"
 
 
 @dataclass(slots=True)

@@ -17,6 +17,8 @@ from agentscope_reme.results import ForgetResult
 from agentscope_reme.steps.base import Ref
 from agentscope_reme.steps.forget import ForgetStep
 from agentscope_reme.steps.session import SessionStep, open_log
+from agentscope_reme.tools.answer_limit import counted
+from agentscope_reme.workspace import layer_of
 
 ACTOR: Final = "retention"
 """Under this name the journal lists what the rule forgot."""
@@ -56,7 +58,7 @@ class RetentionStep(SessionStep[ForgetResult]):
             return ForgetResult(dry_run=arguments.dry_run, answer=answer)
         days = {str(layer): limit for layer, limit in rule.items()}
         paths = await asyncio.to_thread(lambda: tuple(self._too_old(days)))
-        reasons = {path: f"older than {_days(days[layer_of(path)])}" for path in paths}
+        reasons = {path: f"older than {counted(days[layer_of(path)], 'day')}" for path in paths}
         if not paths:
             answer = "Nothing is older than the rule of retention allows."
             return ForgetResult(dry_run=arguments.dry_run, answer=answer)
@@ -94,7 +96,3 @@ class RetentionStep(SessionStep[ForgetResult]):
             moment = latest_moment(said, self.clock)
             if said and moment is not None and moment.date() < first_kept:
                 yield log.path
-
-
-def _days(count: int) -> str:
-    return "1 day" if count == 1 else f"{count} days"

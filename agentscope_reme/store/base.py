@@ -58,7 +58,8 @@ class SearchFilter:
 
     Dates are ``YYYY-MM-DD`` and inclusive, compared with the date in a path
     (``daily/2026-06-20/…``, ``daily/2026-06-20.md``, ``memory/2026-06-20.md``), of what was said in
-    a session with the days it was said on; what has no date passes. ``tags`` is a union: any of them is enough. ``fields`` compares front matter.
+    a session with the days it was said on; what has no date passes. ``tags`` is a union: any of
+    them is enough. ``fields`` compares front matter.
     """
 
     path_prefix: str | None = None

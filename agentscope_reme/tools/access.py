@@ -104,7 +104,7 @@ class Access:
     def missing(self, path: str) -> NotFound:
         """The error for a path that does not exist, naming what may have been meant."""
         inside = self.view.paths(path)
-        if inside:
+        if inside or self.workspace.locate_normalised(path).is_dir():
             return NotFound(path, "this is a folder", "Use `list` to see the files inside.")
         name = path.rsplit("/", 1)[-1].removesuffix(".md").casefold()
         close = [

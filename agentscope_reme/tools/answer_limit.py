@@ -52,6 +52,17 @@ def byte_length(text: str) -> int:
     return len(text.encode("utf-8", "replace"))
 
 
+def counted(number: int, one: str, many: str = "") -> str:
+    """A number with its noun: ``1 file``, ``2 files``.
+
+    Args:
+        number: how many.
+        one: the noun for one of them.
+        many: the noun for several, where it does not only take an ``s``.
+    """
+    return f"{number} {one if number == 1 else many or f'{one}s'}"
+
+
 def one_line(text: object, longest: int = 300) -> str:
     """A value as one line without line breaks, at most `longest` characters."""
     words = " ".join(str(text).split())

@@ -20,7 +20,7 @@ from agentscope_reme.tools.access import (
     optional_text,
     plain_text,
 )
-from agentscope_reme.tools.answer_limit import bullets, capped
+from agentscope_reme.tools.answer_limit import bullets, capped, counted
 from agentscope_reme.tools.front_matter_tools import set_keys
 from agentscope_reme.workspace import is_markdown
 
@@ -95,7 +95,7 @@ def edit(access: Access, path: str, old: str, new: str, replace_all: bool) -> Ch
 
     done = access.rewrite(clean, change)
     assert done is not None  # noqa: S101 - `change` always returns bytes
-    places = "1 place" if count == 1 else f"{count} places"
+    places = counted(count, "place")
     return change_result(clean, done, f"Edited {clean} in {places}.", replaced=count)
 
 
@@ -107,7 +107,7 @@ def delete(access: Access, path: str) -> ChangeResult:
     if not files and not access.view.exists(clean):
         raise access.missing(clean)
     change = access.view.delete(clean)
-    what = f"{clean}/ with {len(files)} files" if files else clean
+    what = f"{clean}/ with {counted(len(files), 'file')}" if files else clean
     said = f"Deleted {what}; it is in the trash{_undo(change)}."
     answer = capped(said + _still_linking(change.inbound), access.answer_bytes, _ADVICE)
     return change_result(clean, change, answer)
@@ -127,7 +127,8 @@ def move(access: Access, src: str, dst: str, overwrite: bool, retarget: bool) ->
     change = access.view.move(source, target, overwrite=overwrite, retarget=retarget)
     said = f"Moved {source} to {target}{_undo(change)}."
     if change.touched:
-        said += f" Rewrote its links in {len(change.touched)} files:\n{bullets(change.touched)}"
+        where = counted(len(change.touched), "file")
+        said += f" Rewrote its links in {where}:\n{bullets(change.touched)}"
     elif change.inbound:
         said += _still_linking(change.inbound)
     answer = capped(said, access.answer_bytes, _ADVICE)
@@ -206,5 +207,6 @@ def _still_linking(inbound: tuple[FileLink, ...]) -> str:
         sources[link.source_path] = sources.get(link.source_path, 0) + 1
     if not sources:
         return " Nothing linked to it."
-    lines = (f"{path} ({count} links)" for path, count in sources.items())
-    return f" {len(sources)} files still link to it:\n{bullets(lines)}"
+    lines = (f"{path} ({counted(count, 'link')})" for path, count in sources.items())
+    verb = "file still links" if len(sources) == 1 else "files still link"
+    return f" {len(sources)} {verb} to it:\n{bullets(lines)}"

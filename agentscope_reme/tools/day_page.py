@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
@@ -18,6 +19,8 @@ from agentscope_reme.workspace import is_markdown
 BLOCK_START: Final = "<!-- notes:auto -->"
 BLOCK_END: Final = "<!-- /notes:auto -->"
 _EMPTY: Final = "(none)"
+_WIKILINK: Final = re.compile(r"!?\[\[([^\[\]|]+)(?:\|([^\[\]]*))?\]\]")
+_LINK: Final = re.compile(r"!?\[([^\[\]]*)\]\(\s*<?([^()<>\s]+)>?[^()]*\)")
 _LONGEST_WORDS: Final = 240
 _ATTEMPTS: Final = 8
 
@@ -120,7 +123,12 @@ def _line(access: Access, path: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Words of a card that cannot end the block, open a comment or become an edge of the page."""
+    """Words of a card that cannot end the block, open a comment or become an edge of the page.
+
+    Of a link its text stays, or its path.
+    """
+    text = _WIKILINK.sub(lambda link: link[2] or link[1], text)
+    text = _LINK.sub(lambda link: link[1] or link[2], text)
     return text.replace("<!--", "<! --").replace("-->", "-- >").replace("[[", "[ [")
 
 

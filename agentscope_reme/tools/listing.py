@@ -16,7 +16,7 @@ from agentscope_reme.tools.access import (
     plain_text,
     whole_number,
 )
-from agentscope_reme.tools.answer_limit import capped, capped_lines, one_line
+from agentscope_reme.tools.answer_limit import capped, capped_lines, counted, one_line
 from agentscope_reme.tools.front_matter_tools import as_yaml
 from agentscope_reme.workspace import MARKDOWN_SUFFIXES, is_markdown
 
@@ -80,7 +80,7 @@ def _stat_folder(access: Access, path: str) -> StatResult:
     inside = access.view.paths(path)
     if not inside and not access.workspace.locate_normalised(path).is_dir():
         return StatResult(path=path, answer=f"{path} does not exist.")
-    answer = f"{path}/ is a folder with {len(inside)} files; `list` shows them."
+    answer = f"{path}/ is a folder with {counted(len(inside), 'file')}; `list` shows them."
     return StatResult(path=path, exists=True, kind="folder", answer=answer)
 
 

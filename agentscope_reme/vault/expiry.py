@@ -1,4 +1,4 @@
-"""The one thing that is removed by itself: what is older than the journal's retention."""
+"""What is removed by itself: journal and trash older than their retention."""
 
 from __future__ import annotations
 

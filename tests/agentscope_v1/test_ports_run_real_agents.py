@@ -311,3 +311,21 @@ async def test_arguments_that_do_not_fit_are_explained_to_the_model() -> None:
     answer = json.loads(model.requests[1].text)[-1]["content"]
     assert "memory_search was not run" in answer
     assert "query: Field required" in answer
+
+
+async def test_a_mistake_inside_a_model_object_is_named_first() -> None:
+    def broken(_request: Request) -> Text:
+        raise ValueError("the city is unknown")
+
+    with pytest.raises(ModelFailed, match="ValueError: the city is unknown") as failed:
+        await chat_port(ScriptedChatModel([broken])).complete([say("tea")])
+    assert "quota" not in str(failed.value)
+    assert "Look at the model object" in str(failed.value)
+
+
+async def test_a_wrong_value_is_told_in_plain_words() -> None:
+    with pytest.raises(ModelFailed, match="Card: title: ") as failed:
+        await chat_port(ScriptedChatModel([Structured({"name": "Tea"})])).structured(
+            [say("tea")], Card
+        )
+    assert "pydantic" not in str(failed.value)

@@ -411,3 +411,14 @@ def test_every_message_is_always_in_the_window_or_in_the_archive(steps: list[str
             assert added <= visible | archived
 
     asyncio.run(play())
+
+
+async def test_the_history_names_the_limit_that_counts() -> None:
+    service = ListMemory()
+    known = ReMeMemory(service, session_id="s", max_input_length=500)
+    assert "- Max input length: 500" in await known.get_history_str()
+    unknown = ReMeMemory(service, session_id="s")
+    await unknown.add(turns(20))
+    told = await unknown.get_history_str()
+    assert f"- Max input length: {service.settings.memory_compact_threshold}" in told
+    assert (await unknown.estimate_tokens())["context_usage_ratio"] > 0

@@ -45,10 +45,9 @@ def test_the_model_sees_the_schema_of_the_arguments() -> None:
                 "description": "Search memory.",
                 "parameters": {
                     "type": "object",
-                    "description": "Arguments of the search tool.",
                     "properties": {
-                        "query": {"title": "Query", "type": "string"},
-                        "limit": {"title": "Limit", "type": "integer", "default": 5},
+                        "query": {"type": "string"},
+                        "limit": {"type": "integer", "default": 5},
                     },
                     "required": ["query"],
                 },

@@ -8,10 +8,11 @@ import pytest
 from pydantic import BaseModel
 
 from agentscope_reme.agentscope_v2 import agent_port
+from agentscope_reme.agentscope_v2.answers import parsed
 from agentscope_reme.agentscope_v2.scripted import ScriptedChatModel
 from agentscope_reme.errors import ModelFailed
 from agentscope_reme.messages import DataBlock, Message, TextBlock, ToolCallBlock, ToolResultBlock
-from agentscope_reme.ports import AgentRun, Usage
+from agentscope_reme.ports import AgentRun, KnowsItsWindow, Usage
 from agentscope_reme.testing import Request, Structured, ToolCall
 from agentscope_reme.testing.script import Plain
 from tests.agentscope_v2.agents import PIXEL
@@ -145,3 +146,32 @@ async def test_runs_share_nothing() -> None:
     await port.run("Look.", [said("first secret")], [])
     await port.run("Look.", [said("second")], [])
     assert "first secret" not in model.requests[1].text
+
+
+async def test_a_run_is_never_given_a_summary_of_its_own_prompt() -> None:
+    """A prompt above the window goes to the provider as it is; AgentScope would compress it."""
+    model = ScriptedChatModel(["Read."], context_size=1000)
+    port = agent_port(model)
+    assert isinstance(port, KnowsItsWindow)
+    assert port.context_tokens == 1000
+    run: AgentRun[Card] = await port.run("Read.", [said("zebra " * 3000)], [])
+    assert run.calls == 1
+    assert "zebra " * 3000 in "".join(
+        str(message.get_text_content()) for message in model.requests[0].messages
+    )
+
+
+async def test_a_mistake_inside_a_model_object_is_named_first() -> None:
+    def broken(_request: Request) -> Plain:
+        raise ValueError("the city is unknown")
+
+    with pytest.raises(ModelFailed, match="ValueError: the city is unknown") as failed:
+        await agent_port(ScriptedChatModel([broken])).run("Keep.", [said("tea")], [])
+    assert "quota" not in str(failed.value)
+    assert "Look at the model object" in str(failed.value)
+
+
+async def test_what_is_no_answer_is_told_in_plain_words() -> None:
+    with pytest.raises(ModelFailed, match="Card: title: ") as failed:
+        parsed(Card, {"name": "Tea"})
+    assert "pydantic" not in str(failed.value)

@@ -128,7 +128,9 @@ def test_every_variable_is_read(monkeypatch: pytest.MonkeyPatch, open_copaw: Ope
     names = ("API_KEY", "BASE_URL", "MODEL_NAME", "DIMENSIONS", "CACHE_ENABLED", "MAX_CACHE_SIZE")
     for name, value in zip((*names, "MAX_INPUT_LENGTH", "MAX_BATCH_SIZE"), given, strict=True):
         monkeypatch.setenv(f"EMBEDDING_{name}", value)
-    assert open_copaw().get_emb_envs() == (*given[:3], 64, False, 9, 100, 3)
+    copaw = open_copaw()
+    assert copaw.get_emb_envs() == (*given[:3], 64, False, 9, 100, 3)
+    assert copaw._memory.settings.embedding_cache_vectors == 0  # nor is one kept on the disk
 
 
 @pytest.mark.parametrize(

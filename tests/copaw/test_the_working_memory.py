@@ -11,6 +11,7 @@ from agentscope.memory import InMemoryMemory
 from agentscope.message import Msg, ToolResultBlock, ToolUseBlock
 
 from agentscope_reme import CoPawInMemoryMemory
+from agentscope_reme.errors import BadInput
 from agentscope_reme.testing import ScriptedChatModel
 from tests.copaw.conftest import Open
 
@@ -228,3 +229,10 @@ def test_it_is_made_as_slash_commands_make_it() -> None:
     made = CoPawInMemoryMemory(token_counter=None, formatter=None, max_input_length=5)
     assert isinstance(made, InMemoryMemory)
     assert (made.max_input_length, made.formatter) == (5, None)
+
+
+@pytest.mark.parametrize("messages", [None, 5, "hello"])
+async def test_what_is_no_list_of_messages_is_refused(open_copaw: Open, messages: Any) -> None:
+    async with open_copaw() as copaw:
+        with pytest.raises(BadInput, match="`messages` must be a list"):
+            await copaw.check_context(messages)

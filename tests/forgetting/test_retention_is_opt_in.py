@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from pydantic import ValidationError
 
 from agentscope_reme import ReMe, Settings
+from agentscope_reme.errors import BadInput
 from agentscope_reme.testing import FakeClock
 from tests.forgetting.life import leaks
 
@@ -47,6 +47,10 @@ async def test_a_rule_shows_first_what_is_too_old(open_memory: Callable[..., ReM
     async with open_memory(settings=RULE) as reme:
         await fill(reme)
         shown = await reme.retention()
+        reasons = {part.path: part.reason for part in shown.parts}
+        assert reasons[OLD_CARD] == "older than 60 days"
+        assert reasons["resource/2026-04-01/old.txt"] == "older than 10 days"
+        assert "(named)" not in shown.answer
         assert {(part.layer, part.path) for part in shown.parts} == {
             ("turn", "session/dialog/old.jsonl"),
             ("card", OLD_CARD),
@@ -106,7 +110,7 @@ async def test_status_says_what_a_rule_will_do(open_memory: Callable[..., ReMe])
 
 
 def test_a_rule_of_less_than_a_day_is_refused() -> None:
-    with pytest.raises(ValidationError):
+    with pytest.raises(BadInput, match="at least 1"):
         Settings(forget_after_days={"session": 0})
-    with pytest.raises(ValidationError):
+    with pytest.raises(BadInput, match="forget_after_days"):
         Settings(forget_after_days={"digest": 10})  # type: ignore[dict-item]

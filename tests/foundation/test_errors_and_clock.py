@@ -52,7 +52,13 @@ def test_the_machines_own_zone_is_the_default() -> None:
 
 
 def test_settings_are_frozen_and_know_their_names() -> None:
-    with pytest.raises(ValidationError):
+    with pytest.raises(
+        errors.BadInput, match=r"no such setting.*Did you mean `chunk_byte_size`"
+    ) as refused:
         Settings(chunk_bite_size=5)  # type: ignore[call-arg]
+    assert not isinstance(refused.value, ValidationError)
+    with pytest.raises(errors.BadInput, match=r"`chunk_byte_size` does not fit") as refused:
+        Settings(chunk_byte_size=5)
+    assert "pydantic" not in str(refused.value)
     with pytest.raises(ValidationError):
         Settings().chunk_byte_size = 5  # type: ignore[misc]

@@ -63,7 +63,7 @@ async def test_what_is_added_to_a_log_later_has_dates_too(reme: ReMe) -> None:
 
 
 async def test_turns_without_a_time_pass_every_range(reme: ReMe) -> None:
-    row = '{"id": "1", "role": "user", "name": "Ann", "blocks": [{"type": "text", "text": "zebra"}]}'
+    row = '{"id": "1", "role": "user", "blocks": [{"type": "text", "text": "zebra"}]}'
     folder = reme.application.components.workspace.root / "session" / "dialog"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "old.jsonl").write_text(row + "\n", "utf-8")

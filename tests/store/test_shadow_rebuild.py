@@ -187,7 +187,9 @@ def test_vectors_come_along_by_text(store: LocalFileStore) -> None:
     assert [h.path for h in store.vector_search([1.0, 0.1], limit=1)] == ["moved.md"]
 
 
-def test_vectors_of_another_space_that_came_meanwhile_are_carried_too(store: LocalFileStore) -> None:
+def test_vectors_of_another_space_that_came_meanwhile_are_carried_too(
+    store: LocalFileStore,
+) -> None:
     store.put_vectors("m", {text_hash("apple"): [1.0, 0.0]})
     shadow = store.shadow()
     shadow.store.apply([indexed("a.md", "apple"), indexed("b.md", "banana")])

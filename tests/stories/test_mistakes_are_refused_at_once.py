@@ -12,7 +12,7 @@ import pytest
 
 from agentscope_reme import ReMe
 from agentscope_reme.agentscope_line import installed_line
-from agentscope_reme.errors import BadInput, BadMessage
+from agentscope_reme.errors import BadInput, BadMessage, NotFound
 from agentscope_reme.testing import ScriptedChatModel
 from tests.images.models import formatter
 from tests.stories.agents import make_agent, say, with_memory_tools
@@ -219,3 +219,33 @@ async def test_a_tool_gives_up_on_a_start_that_hangs(
     assert (await tools["list"].call({"path": ""})).success
     await reme.close()
     assert "was closed" in (await tools["memory_search"].call({"query": "x"})).text
+
+
+@pytest.mark.parametrize("toolkit", [None, "x", []])
+async def test_what_is_no_toolkit_is_refused_by_the_call_itself(
+    open_memory: Open, toolkit: Any
+) -> None:
+    async with open_memory() as reme:
+        with pytest.raises(BadInput, match="no toolkit"):
+            reme.register_tools(toolkit)
+
+
+async def test_a_session_id_that_is_no_text_is_refused_everywhere(open_memory: Open) -> None:
+    wrong: Any = 3
+    async with open_memory() as reme:
+        makers: list[Callable[..., Any]] = (
+            [reme.memory, reme.long_term_memory] if installed_line() == 1 else [reme.middleware]
+        )
+        for make in makers:
+            with pytest.raises(BadInput, match="session_id is no text"):
+                make(session_id=wrong)
+        with pytest.raises(BadInput, match="session_id is no text"):
+            reme.attach(make_agent(ScriptedChatModel([])), session_id=wrong)
+
+
+@pytest.mark.parametrize("folder", ["daily", "digest", "made"])
+async def test_a_folder_is_not_read_but_listed(open_memory: Open, folder: str) -> None:
+    async with open_memory() as reme:
+        (reme.workspace.root / "made").mkdir()
+        with pytest.raises(NotFound, match=r"this is a folder.*`list`"):
+            await reme.read(folder)

@@ -133,7 +133,7 @@ def test_a_deletion_lists_what_still_links_to_the_file(desk: Desk) -> None:
     result = desk.operations().delete("digest/x.md")
     assert [link.source_path for link in result.inbound] == ["daily/a.md", "daily/a.md"]
     assert "Deleted digest/x.md; it is in the trash" in result.answer
-    assert "1 files still link to it:\n- daily/a.md (2 links)" in result.answer
+    assert "1 file still links to it:\n- daily/a.md (2 links)" in result.answer
     assert not desk.view.exists("digest/x.md")
 
 
@@ -158,7 +158,7 @@ def test_a_move_lists_the_files_whose_links_followed(desk: Desk) -> None:
     desk.put("daily/a.md", "see [[digest/x.md|X]]\n")
     result = desk.operations().move("./digest/x.md", "digest/wiki/y.md")
     assert result.touched == ["daily/a.md"]
-    assert "Rewrote its links in 1 files:\n- daily/a.md" in result.answer
+    assert "Rewrote its links in 1 file:\n- daily/a.md" in result.answer
     assert desk.text("daily/a.md") == "see [[digest/wiki/y.md|X]]\n"
 
 
@@ -166,7 +166,7 @@ def test_a_move_without_retargeting_lists_the_links_left_behind(desk: Desk) -> N
     desk.put("digest/x.md", "x\n")
     desk.put("daily/a.md", "see [[digest/x.md]]\n")
     result = desk.operations().move("digest/x.md", "digest/y.md", retarget=False)
-    assert "1 files still link to it:\n- daily/a.md" in result.answer
+    assert "1 file still links to it:\n- daily/a.md" in result.answer
     assert desk.text("daily/a.md") == "see [[digest/x.md]]\n"
 
 

@@ -228,3 +228,13 @@ def test_a_page_that_cannot_follow_does_not_cost_the_card(desk: Desk) -> None:
     assert desk.view.exists(result.path)
     assert "The page of the day was not refreshed: " in result.answer
     assert desk.view.read(PAGE) == page
+
+
+def test_links_in_descriptions_stand_on_the_page_as_words(desk: Desk) -> None:
+    files = desk.operations()
+    said = "See ![[session/images/s/a.png]], [[digest/wiki/tea.md|tea]] and [b](https://b.org/x)."
+    files.daily_write("login", said, "Body", "a")
+    files.daily_write("cut", "See [[digest/wiki/never", "Body", "b")
+    page = desk.text(PAGE)
+    assert "See session/images/s/a.png, tea and b." in page
+    assert "See [ [digest/wiki/never" in page

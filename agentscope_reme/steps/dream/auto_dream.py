@@ -38,7 +38,7 @@ class AutoDreamStep(BaseStep[DreamResult]):
     """Consolidates daily notes into digest nodes, and chooses the topics of the day."""
 
     agent = Ref(lambda parts: parts.agent)
-    no_agent = Ref(lambda parts: parts.why_no_agent)
+    lacks = Ref(lambda parts: parts.agent_lacks)
     locks = Ref(lambda parts: parts.locks)
 
     async def execute(self) -> DreamResult:
@@ -51,7 +51,7 @@ class AutoDreamStep(BaseStep[DreamResult]):
         """
         arguments = self.context.parse(AutoDreamArguments)
         if self.agent is None:
-            raise ModelRequired("auto_dream", lacks=self.no_agent)
+            raise ModelRequired("auto_dream", lacks=self.lacks)
         if arguments.dry_run:
             return await self._dream()
         with self.locks.claim(CLAIM) as mine:

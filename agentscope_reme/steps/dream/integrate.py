@@ -36,7 +36,7 @@ class DreamIntegrateStep(BaseStep[DreamResult]):
 
     settings = Ref(lambda parts: parts.settings)
     agent = Ref(lambda parts: parts.agent)
-    no_agent = Ref(lambda parts: parts.why_no_agent)
+    lacks = Ref(lambda parts: parts.agent_lacks)
     failures = Ref(lambda parts: parts.failures)
 
     async def execute(self) -> DreamResult:
@@ -49,7 +49,7 @@ class DreamIntegrateStep(BaseStep[DreamResult]):
         day = (arguments.date or self.context.now.date()).isoformat()
         run = await asyncio.to_thread(dream_run, self.context, day=day, dry_run=arguments.dry_run)
         if run.chosen and self.agent is None:
-            raise ModelRequired("auto_dream", lacks=self.no_agent)
+            raise ModelRequired("auto_dream", lacks=self.lacks)
         for unit in run.chosen:
             if self.agent is None or not self._affordable(run):
                 break  # the rest stays owed

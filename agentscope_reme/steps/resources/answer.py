@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from agentscope_reme.results import AutoResourceResult, ResourceCard
 from agentscope_reme.tools.answer_limit import named
 
 _MOST_LINES = 50
 
 
-def told(result: AutoResourceResult, *, no_agent: str = "") -> AutoResourceResult:
+def told(
+    result: AutoResourceResult, *, no_agent: str = "", refused: Collection[str] = ()
+) -> AutoResourceResult:
     """The result with its ``answer`` and ``success``: a failed resource is no success.
 
     Args:
         result: what was done.
         no_agent: why there is no agent, as a clause; empty when there is one.
+        refused: names that stand for no resource, so that nothing tries them again.
     """
     lines = [_card(card) for card in result.cards]
-    lines += [f"{item.item} failed and is tried again: {item.reason}" for item in result.failed]
+    for item in result.failed:
+        again = "" if item.item in refused else " and is tried again"
+        lines.append(f"{item.item} failed{again}: {item.reason}")
     if result.pending:
         busy = "the model calls of this run are used up, or another process is at it"
         why = no_agent or busy

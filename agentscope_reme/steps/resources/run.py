@@ -68,6 +68,7 @@ class ResourceRun:
         named: bool,
     ) -> None:
         self.result: Final = AutoResourceResult()
+        self.refused: Final[set[str]] = set()
         self.ledger: Final = Ledger(parts.workspace, parts.disk, parts.locks)
         self.absences: Final = Absences(parts, self.ledger)
         self._parts = parts
@@ -117,6 +118,11 @@ class ResourceRun:
         """Report what went wrong with one resource; the next call tries it again."""
         self._parts.failures.report("auto_resource", error)
         self.result.failed.append(Failure(item=path, reason=str(error)))
+
+    def refuse(self, path: str, error: ReMeError) -> None:
+        """Report a name that stands for no resource; nothing tries it again."""
+        self.fail(path, error)
+        self.refused.add(path)
 
     def skip(self, path: str, reason: str) -> None:
         """Report a file that is passed over."""

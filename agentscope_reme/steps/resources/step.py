@@ -86,7 +86,7 @@ class AutoResourceStep(BaseStep[AutoResourceResult]):
             await self._all(run)
         else:
             await self._named(run, named)
-        return told(run.result, no_agent=self.no_agent)
+        return told(run.result, no_agent=self.no_agent, refused=run.refused)
 
     async def _named(self, run: ResourceRun, given: Mapping[str, str]) -> None:
         """See to these paths as the disk has them now, whatever the caller says became of them."""
@@ -94,12 +94,12 @@ class AutoResourceStep(BaseStep[AutoResourceResult]):
             try:
                 present, missing = await asyncio.to_thread(self._meant_by, path)
             except BadPath as error:
-                run.fail(path, error)
+                run.refuse(path, error)
                 continue
             for one in missing:
                 await run.attend_missing(one, remove=True)
             if not (present or missing) and word != "deleted":
-                run.fail(path, NotFound(path, "the file is not there (any more)", "Check it."))
+                run.refuse(path, NotFound(path, "the file is not there (any more)", "Check it."))
             for resource in present:
                 await run.attend(resource)
 
