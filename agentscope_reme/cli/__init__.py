@@ -1,0 +1,5 @@
+"""The command line: ``agentscope-reme <job> key=value ...`` runs one job in one workspace."""
+
+from agentscope_reme.cli.main import main
+
+__all__ = ["main"]

@@ -1,0 +1,130 @@
+"""``agentscope-reme <job> key=value`` as a process of its own: what it prints and how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from agentscope_reme.cli import main
+from agentscope_reme.cli.jobs import MODEL_JOBS, jobs
+from tests.loopback import LoopbackProvider, Reply, Request
+
+TURNS = [{"id": "m1", "role": "user", "content": "The zebra vault opens at nine."}]
+
+
+def run(folder: Path, *words: str, said: str = "", **environment: str) -> tuple[int, str, str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "agentscope_reme.cli", *words],
+        cwd=folder,
+        input=said,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "REME_LLM_API_KEY": "", **environment},
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_what_one_process_writes_another_finds(tmp_path: Path) -> None:
+    assert run(tmp_path, "write", "path=digest/wiki/a.md", "content=zirconia is hard")[0] == 0
+    code, out, _ = run(tmp_path, "search", "query=zirconia", "limit=3", "--json")
+    found = json.loads(out)
+    assert (code, found["hits"][0]["path"]) == (0, "digest/wiki/a.md")
+    assert (tmp_path / ".reme" / "digest").is_dir()
+
+
+def test_turns_come_from_a_file_or_from_standard_input(tmp_path: Path) -> None:
+    (tmp_path / "turns.json").write_text(json.dumps(TURNS), encoding="utf-8")
+    for value, said in (("@turns.json", ""), ("-", json.dumps(TURNS))):
+        code, out, _ = run(
+            tmp_path, "auto_memory", f"messages={value}", "session_id=s", "--json", said=said
+        )
+        assert (code, json.loads(out)["pending"]) == (0, True)
+    log = tmp_path / ".reme/session/dialog/s.jsonl"
+    assert log.read_text("utf-8").count("zebra vault") == 1
+
+
+def test_a_nightly_job_takes_its_model_from_the_environment(
+    tmp_path: Path, provider: LoopbackProvider
+) -> None:
+    def nothing_new(request: Request) -> Reply:
+        return Reply(structured={"units": [], "topics": []})
+
+    provider.respond_with(nothing_new)
+    card = "---\nname: vault\ndescription: hours\n---\nThe vault opens at nine.\n"
+    assert run(tmp_path, "write", "path=daily/2026-06-20/vault.md", f"content={card}")[0] == 0
+    code, out, err = run(
+        tmp_path,
+        "auto_dream",
+        "date=2026-06-20",
+        REME_LLM_API_KEY="k",
+        REME_LLM_MODEL_NAME="m",
+        REME_LLM_BASE_URL=provider.openai_url,
+    )
+    assert (code, err) == (0, "")
+    assert out.strip()
+    assert any("The vault opens at nine." in text for r in provider.chats for text in r.texts)
+
+
+def test_settings_and_users_belong_to_every_job(tmp_path: Path) -> None:
+    run(tmp_path, "write", "path=digest/wiki/a.md", "content=zirconia", "user=ann")
+    assert "zirconia" in run(tmp_path, "search", "query=zirconia", "user=ann")[1]
+    assert "zirconia" not in run(tmp_path, "search", "query=zirconia", "user=bob")[1]
+    assert run(tmp_path, "status", "settings.chunk_byte_size=500")[0] == 0
+    rule = 'settings.forget_after_days={"session": 365}'
+    assert run(tmp_path, "retention", "dry_run=false", rule)[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["serch", "query=a"], "no such job"),
+        (["search"], "'query'"),
+        (["search", "query=a", "limt=3"], "Did you mean limit?"),
+        (["search", "query=a", "limit=three"], "'limit=three'"),
+        (["search", "query=a", "query=b"], "given twice"),
+        (["search", "query"], "key=value"),
+        (["search", "query=@nowhere.txt"], "cannot be read"),
+        (["status", "settings.chunk_size=5"], "chunk_byte_size"),
+        (["status", "settings.forget_after_days={session: 5"], "no JSON"),
+    ],
+)
+def test_bad_usage_ends_with_two_and_names_the_key(
+    words: list[str], told: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    extra = [f"workspace_dir={tmp_path}"] if words[0] != "serch" else []
+    assert main([*words, *extra]) == 2
+    out, err = capsys.readouterr()
+    assert (out, told in err) == ("", True), err
+
+
+def test_a_job_that_fails_ends_with_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("REME_LLM_API_KEY", raising=False)
+    assert main(["read", "path=daily/none.md", f"workspace_dir={tmp_path}"]) == 1
+    assert main(["auto_dream", f"workspace_dir={tmp_path}"]) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "daily/none.md" in err
+    assert "chat_model" in err
+
+
+@pytest.mark.parametrize("name", sorted(jobs()))
+def test_every_job_explains_itself(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([name, "--help"]) == 0
+    told = capsys.readouterr().out
+    assert jobs()[name].summary
+    assert all(f"{key}=" in told for key in jobs()[name].types)
+
+
+def test_help_lists_every_job(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 0
+    told = capsys.readouterr().out
+    assert all(f"  {name} " in told for name in jobs())
+    assert set(jobs()) >= MODEL_JOBS
