@@ -9,6 +9,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+from contextlib import chdir
+from tempfile import TemporaryDirectory
 from typing import Final
 
 os.environ.update(
@@ -55,4 +57,5 @@ async def report() -> str:
 if __name__ == "__main__":
     for noisy in ("agentscope", "as", "mem0"):
         logging.getLogger(noisy).setLevel(logging.CRITICAL)
-    print(asyncio.run(report()))
+    with TemporaryDirectory() as folder, chdir(folder):  # ReMe writes its logs where it stands
+        print(asyncio.run(report()))
