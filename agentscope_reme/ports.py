@@ -7,17 +7,17 @@ of a memory.
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, runtime_checkable
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ValidationError
 
 from agentscope_reme.messages import DataBlock, Message, TextBlock
+from agentscope_reme.model_faults import in_plain_words
 
 if TYPE_CHECKING:
     from agentscope_reme.clock import Clock
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from agentscope_reme.settings import Settings
 
 T = TypeVar("T", bound=BaseModel)
-
-_MOST_FAULTS: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,40 +159,6 @@ def _misfit(name: str, error: ValidationError) -> str:
     """Wrong arguments in words a model can act on: short, whatever it had passed."""
     told = in_plain_words(error, "arguments")
     return f"{name} was not run, its arguments do not fit: {told}. Correct them and call again."
-
-
-def in_plain_words(error: ValidationError, whole: str = "answer") -> str:
-    """What does not fit, field by field and short, whatever was given.
-
-    Args:
-        error: what Pydantic found.
-        whole: what to call the value itself.
-    """
-    found = error.errors(include_url=False, include_input=False, include_context=False)
-    faults = [
-        f"{'.'.join(map(str, fault['loc']))[:60] or whole}: {fault['msg'][:120]}"
-        for fault in found[:_MOST_FAULTS]
-    ]
-    if len(found) > len(faults):
-        faults.append(f"and {len(found) - len(faults)} more")
-    return "; ".join(faults)
-
-
-OWN_MODEL: Final = "Look at the model object and its arguments; the work stays pending."
-"""What to do about an error that no provider sent."""
-
-
-def is_programming_error(error: BaseException) -> bool:
-    """Whether an error of a model call is one of Python's own, and so no answer of a provider."""
-    own = type(error).__module__ == "builtins"
-    return own and not isinstance(error, OSError | RuntimeError | EOFError | asyncio.CancelledError)
-
-
-def in_words(error: BaseException) -> str:
-    """What an error says, shortened; its type when it says nothing."""
-    if isinstance(error, ValidationError):
-        return in_plain_words(error)
-    return f"{str(error).strip() or 'without a message'}"[:500]
 
 
 @dataclass(frozen=True, slots=True)

@@ -206,7 +206,7 @@ class MemoryCompactionHook(Hook):
                 summarises=self._enabled,
                 begin=status.started,
             )
-        except Exception:
+        except Exception:  # told to the user; whoever called reports it
             await status.failed()
             raise
         if done is not None and done.compacted:

@@ -25,7 +25,8 @@ from agentscope_reme.agentscope_v1.models import (
 from agentscope_reme.agentscope_v1.tools import register_tools, show_pending_images
 from agentscope_reme.errors import ModelFailed
 from agentscope_reme.messages import Message
-from agentscope_reme.ports import AgentRun, Tool, in_plain_words
+from agentscope_reme.model_faults import in_plain_words
+from agentscope_reme.ports import AgentRun, Tool
 
 T = TypeVar("T", bound=BaseModel)
 

@@ -22,7 +22,8 @@ from agentscope_reme.agentscope_v1.models import (
 )
 from agentscope_reme.errors import ModelFailed
 from agentscope_reme.messages import Message, TextBlock
-from agentscope_reme.ports import ChatReply, StructuredReply, in_plain_words
+from agentscope_reme.model_faults import in_plain_words
+from agentscope_reme.ports import ChatReply, StructuredReply
 
 T = TypeVar("T", bound=BaseModel)
 

@@ -219,7 +219,7 @@ def _kind(part: object) -> str:
     return str(kind)
 
 
-def _stamp(content: object) -> int:
+def _stamp(content: Any) -> int:
     """Equal for equal content; cheap, because Python keeps the hash of a string.
 
     Exact types are asked for first: they are what messages are made of, and every message of a
@@ -229,9 +229,9 @@ def _stamp(content: object) -> int:
     if kind is str:
         return hash(content)
     if kind is list:
-        return hash(tuple([_stamp(part) for part in content]))  # type: ignore[attr-defined]
+        return hash(tuple([_stamp(part) for part in content]))
     if kind is dict or isinstance(content, Mapping):
-        return hash((*content, *[_stamp(value) for value in content.values()]))  # type: ignore[misc,attr-defined]
+        return hash((*content, *[_stamp(value) for value in content.values()]))
     if isinstance(content, Sequence):
         return hash(tuple(map(_stamp, content)))
     return hash(repr(content))

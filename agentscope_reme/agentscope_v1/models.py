@@ -14,7 +14,8 @@ from agentscope_reme.agentscope_v1.formatter import PROMPT
 from agentscope_reme.agentscope_v1.messages import describe, from_neutral
 from agentscope_reme.errors import ModelFailed
 from agentscope_reme.messages import DataBlock, Message, TextBlock, ThinkingBlock
-from agentscope_reme.ports import OWN_MODEL, Usage, in_words, is_programming_error
+from agentscope_reme.model_faults import OWN_MODEL, in_words, is_programming_error
+from agentscope_reme.ports import Usage
 
 _FORMATTERS: Final = {
     "OpenAIChatModel": "OpenAIChatFormatter",

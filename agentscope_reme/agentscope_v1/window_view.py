@@ -108,7 +108,7 @@ class WindowView:
                 await self.memory.update_compressed_summary(change.summary)
                 await self._remove([msg.id for msg in change.leaving])
             _rewrite(change)
-        except BaseException:
+        except BaseException:  # a cancelled reply, too, keeps the window it had
             await self.memory.update_compressed_summary(self.summary)
             for msg, content, metadata in before:
                 msg.content, msg.metadata = content, metadata

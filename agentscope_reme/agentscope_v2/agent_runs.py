@@ -205,7 +205,7 @@ class _Run(Generic[T]):
             final: Msg = await self._agent.reply(self._inputs or None, **options)
         except _OutOfCallsError as error:
             raise self._exceeded() from error
-        except Exception as error:
+        except Exception as error:  # every provider client has its own errors
             raise model_failed(self._model, error) from error
         refuse_interrupted(final)
         return final
@@ -217,7 +217,7 @@ class _Run(Generic[T]):
         self._meter.calls += 1
         try:
             response = await self._model.generate_structured_output(prompt, output)
-        except Exception as error:
+        except Exception as error:  # every provider client has its own errors
             raise model_failed(self._model, error) from error
         self._meter.add(usage_of(response.usage))
         return response.content

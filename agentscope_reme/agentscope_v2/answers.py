@@ -9,7 +9,8 @@ from agentscope.model import ChatResponse
 from pydantic import BaseModel, ValidationError
 
 from agentscope_reme.errors import ModelFailed
-from agentscope_reme.ports import OWN_MODEL, Usage, in_plain_words, in_words, is_programming_error
+from agentscope_reme.model_faults import OWN_MODEL, in_plain_words, in_words, is_programming_error
+from agentscope_reme.ports import Usage
 
 T = TypeVar("T", bound=BaseModel)
 

@@ -80,7 +80,7 @@ class _ChatModelPort:
         try:
             asked = [as_prompt(m, from_neutral(m)) for m in messages]
             response = await last_response(await for_images(self._model, messages)(asked))
-        except Exception as error:
+        except Exception as error:  # every provider client has its own errors
             raise model_failed(self._model, error) from error
         refuse_interrupted(response)
         text = "\n".join(block.text for block in response.content if block.type == "text")
@@ -95,7 +95,7 @@ class _ChatModelPort:
             asked: list[Msg] = [as_prompt(m, from_neutral(m)) for m in messages]
             model = for_images(self._model, messages)
             response = await model.generate_structured_output(asked, output)
-        except Exception as error:
+        except Exception as error:  # every provider client has its own errors
             raise model_failed(self._model, error) from error
         refuse_interrupted(response)
         return StructuredReply(parsed(output, response.content), usage_of(response.usage))
@@ -118,7 +118,7 @@ class _EmbeddingModelPort:
             vectors = [[float(number) for number in vector] for vector in response.embeddings]
         except ModelFailed:
             raise
-        except Exception as error:
+        except Exception as error:  # every provider client has its own errors
             raise model_failed(self._model, error) from error
         widths = {len(vector) for vector in vectors}
         if len(vectors) != len(asked) or len(widths) > 1:

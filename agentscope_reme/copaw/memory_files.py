@@ -15,8 +15,7 @@ from agentscope_reme.errors import BadInput, BadPath, Conflict, ModelFailed
 from agentscope_reme.files.change_set import ChangeSet
 from agentscope_reme.files.changes import ANY, Expected, Write
 from agentscope_reme.files.text_encoding import decode_guessing
-from agentscope_reme.files.views import FileView, ViewChange
-from agentscope_reme.schema import FileLink
+from agentscope_reme.files.views import FileView, LookingView, ViewChange
 from agentscope_reme.tools.scope import Scope
 from agentscope_reme.workspace import is_markdown
 
@@ -44,7 +43,7 @@ def memory_scope(actor: str) -> Scope:
     return Scope(actor=actor, writable=AREAS, readable=AREAS)
 
 
-class OneDayView:
+class OneDayView(LookingView):
     """A `FileView` in which the file of no other day can be begun: code says what day it is.
 
     Args:
@@ -56,25 +55,9 @@ class OneDayView:
     """
 
     def __init__(self, view: FileView, day: str) -> None:
-        self._view: Final = view
+        super().__init__(view)
         self._day: Final = day
         self.conflict: Conflict | None = None
-
-    def exists(self, path: str) -> bool:
-        """Whether a file stands at `path`."""
-        return self._view.exists(path)
-
-    def read(self, path: str) -> bytes:
-        """The file's bytes."""
-        return self._view.read(path)
-
-    def paths(self, prefix: str = "") -> list[str]:
-        """Files below a folder, sorted."""
-        return self._view.paths(prefix)
-
-    def inlinks(self, path: str) -> list[FileLink]:
-        """Links that point at `path`, from other files."""
-        return self._view.inlinks(path)
 
     def write(self, path: str, data: bytes, *, expected: Expected = ANY) -> ViewChange:
         """Create or replace a file that may stand there, without losing what stood there.

@@ -67,3 +67,48 @@ class FileView(Protocol):
             NotFound: nothing stands at `src`.
             Conflict: something stands at `dst` and `overwrite` is false.
         """
+
+
+class LookingView:
+    """A `FileView` upon another one; subclasses say what they do differently.
+
+    Args:
+        view: what is looked through.
+    """
+
+    def __init__(self, view: FileView) -> None:
+        self._view = view
+
+    def exists(self, path: str) -> bool:
+        """Whether a file stands at `path`."""
+        return self._view.exists(path)
+
+    def read(self, path: str) -> bytes:
+        """The file's bytes.
+
+        Raises:
+            NotFound: no file stands there.
+        """
+        return self._view.read(path)
+
+    def paths(self, prefix: str = "") -> list[str]:
+        """Files below a folder, sorted."""
+        return self._view.paths(prefix)
+
+    def inlinks(self, path: str) -> list[FileLink]:
+        """Links that point at `path`, from other files."""
+        return self._view.inlinks(path)
+
+    def write(self, path: str, data: bytes, *, expected: Expected = ANY) -> ViewChange:
+        """Create or replace a file."""
+        return self._view.write(path, data, expected=expected)
+
+    def delete(self, path: str) -> ViewChange:
+        """Take a file or a folder away."""
+        return self._view.delete(path)
+
+    def move(
+        self, src: str, dst: str, *, overwrite: bool = False, retarget: bool = True
+    ) -> ViewChange:
+        """Rename a file or a folder; with `retarget` inbound links follow."""
+        return self._view.move(src, dst, overwrite=overwrite, retarget=retarget)

@@ -28,7 +28,7 @@ from agentscope_reme.steps.session import SessionStep
 from agentscope_reme.tools.answer_limit import capped, counted
 from agentscope_reme.tools.file_operations import FileOperations
 from agentscope_reme.tools.scope import OWNER, Scope
-from agentscope_reme.vault.forgetting import Erasure
+from agentscope_reme.vault.erasure import Erasure
 from agentscope_reme.vault.live_view import LiveView
 from agentscope_reme.workspace import layer_of
 

@@ -28,7 +28,7 @@ from agentscope_reme.steps.forget_summaries import (
 from agentscope_reme.steps.forget_workings import Workings
 from agentscope_reme.tools.day_page import BLOCK_END, BLOCK_START
 from agentscope_reme.tools.file_operations import FileOperations
-from agentscope_reme.vault.forgetting import Erasure, Rewrite
+from agentscope_reme.vault.erasure import Erasure, Rewrite
 from agentscope_reme.workspace import is_markdown, layer_of
 
 _DAY: Final = re.compile(r"daily/(\d{4}-\d{2}-\d{2})(?:/|\.md$)")

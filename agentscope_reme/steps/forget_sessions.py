@@ -23,7 +23,7 @@ from agentscope_reme.files.session_names import (
 from agentscope_reme.files.traces import Traces
 from agentscope_reme.files.transcripts import TRANSCRIPT_FOLDER, logged_as
 from agentscope_reme.schema import content_hash
-from agentscope_reme.vault.forgetting import Rewrite
+from agentscope_reme.vault.erasure import Rewrite
 from agentscope_reme.vault.vault import Vault
 
 _LAYERS: Final[Mapping[str, str]] = {

@@ -12,7 +12,7 @@ from agentscope_reme.files.summary_records import message_rows, record_places, w
 from agentscope_reme.files.traces import Traces
 from agentscope_reme.schema import content_hash
 from agentscope_reme.steps.forget_sessions import Conversation, Conversations, LogLine, words_said
-from agentscope_reme.vault.forgetting import Rewrite
+from agentscope_reme.vault.erasure import Rewrite
 from agentscope_reme.workspace import Workspace
 
 SUMMARY: Final = "summary"

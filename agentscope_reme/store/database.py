@@ -149,7 +149,7 @@ class Database:
         connection.execute("BEGIN IMMEDIATE" if immediate else "BEGIN")
         try:
             yield connection
-        except BaseException:
+        except BaseException:  # also when cancelled: no transaction is left open
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             raise

@@ -118,7 +118,7 @@ class IndexSession:
                 try:
                     self._catch_up()
                     return work()
-                except BaseException:
+                except BaseException:  # whatever it was, what is in memory is in doubt
                     self._data_version = _UNSEEN  # it may have stopped half-way
                     raise
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 from agentscope_reme.errors import BadPath
 from agentscope_reme.files.changes import ANY, Expected
 from agentscope_reme.files.pins import PERSON, PIN_KEY, is_person, is_pinned, refuse_pinned
-from agentscope_reme.files.views import FileView, ViewChange
-from agentscope_reme.schema import FileLink
+from agentscope_reme.files.views import FileView, LookingView, ViewChange
 from agentscope_reme.workspace import is_markdown
 
 __all__ = [
@@ -29,7 +28,7 @@ def respecting(view: FileView, actor: str) -> FileView:
     return view if is_person(actor) else PinnedView(view, actor)
 
 
-class PinnedView:
+class PinnedView(LookingView):
     """A `FileView` in which pinned files stay as they are.
 
     Args:
@@ -38,28 +37,8 @@ class PinnedView:
     """
 
     def __init__(self, view: FileView, actor: str) -> None:
-        self._view = view
+        super().__init__(view)
         self._actor = actor
-
-    def exists(self, path: str) -> bool:
-        """Whether a file stands at `path`."""
-        return self._view.exists(path)
-
-    def read(self, path: str) -> bytes:
-        """The file's bytes.
-
-        Raises:
-            NotFound: no file stands there.
-        """
-        return self._view.read(path)
-
-    def paths(self, prefix: str = "") -> list[str]:
-        """Files below a folder, sorted."""
-        return self._view.paths(prefix)
-
-    def inlinks(self, path: str) -> list[FileLink]:
-        """Links that point at `path`, from other files."""
-        return self._view.inlinks(path)
 
     def write(self, path: str, data: bytes, *, expected: Expected = ANY) -> ViewChange:
         """Create or replace a file.

@@ -6,14 +6,13 @@ from typing import Final, Literal
 
 from agentscope_reme.errors import BadInput, NotFound
 from agentscope_reme.files.changes import ANY, Expected
-from agentscope_reme.files.views import FileView, ViewChange
-from agentscope_reme.schema import FileLink
+from agentscope_reme.files.views import FileView, LookingView, ViewChange
 from agentscope_reme.tools.redaction import Redactor
 
 RedactMode = Literal["allow", "redact", "block"]
 
 
-class RedactingView:
+class RedactingView(LookingView):
     """A `FileView` that looks at what is written.
 
     What already stood in the file is left alone: a person may have put it there. Bytes that are
@@ -26,25 +25,9 @@ class RedactingView:
     """
 
     def __init__(self, view: FileView, redactor: Redactor, mode: RedactMode) -> None:
-        self._view: Final = view
+        super().__init__(view)
         self._redactor: Final = redactor
         self._mode: Final = mode
-
-    def exists(self, path: str) -> bool:
-        """Whether a file stands at `path`."""
-        return self._view.exists(path)
-
-    def read(self, path: str) -> bytes:
-        """The file's bytes."""
-        return self._view.read(path)
-
-    def paths(self, prefix: str = "") -> list[str]:
-        """Files below a folder, sorted."""
-        return self._view.paths(prefix)
-
-    def inlinks(self, path: str) -> list[FileLink]:
-        """Links that point at `path`, from other files."""
-        return self._view.inlinks(path)
 
     def write(self, path: str, data: bytes, *, expected: Expected = ANY) -> ViewChange:
         """Create or replace a file without new secrets.
@@ -54,10 +37,6 @@ class RedactingView:
         """
         self._refuse_secret_path(path)
         return self._view.write(path, self._clean(path, data), expected=expected)
-
-    def delete(self, path: str) -> ViewChange:
-        """Take a file or a folder away."""
-        return self._view.delete(path)
 
     def move(
         self, src: str, dst: str, *, overwrite: bool = False, retarget: bool = True

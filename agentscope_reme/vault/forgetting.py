@@ -11,12 +11,10 @@ goes.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from agentscope_reme.errors import BadPath, Conflict, NotFound, StorageFailed
 from agentscope_reme.files.disk import Disk
@@ -24,90 +22,12 @@ from agentscope_reme.files.journal import Journal, JournalEntry, PathChange
 from agentscope_reme.files.journal_lines import dump_entry, dump_row
 from agentscope_reme.files.traces import Traces
 from agentscope_reme.schema import content_hash
+from agentscope_reme.vault.erasure import Erasure, Plan, Receipt, Rewrite, Staged
 from agentscope_reme.vault.scrubbing import Scrub, Scrubber
 from agentscope_reme.vault.tree import Tree
 
 _OWN_FOLDERS: Final = ("journal", "trash")
 _LOOK_AGAIN: Final = "Look again at what would be forgotten, then decide anew."
-
-
-@dataclass(frozen=True, slots=True)
-class Rewrite:
-    """A file of which a part is forgotten.
-
-    Attributes:
-        data: what it shall hold.
-        expected: the content hash it has now; ``None`` for a file that comes in place of one that
-            was named after what is forgotten.
-        size: how many bytes it has now.
-        grows: it is a log: what others append meanwhile stays behind `data`.
-    """
-
-    data: bytes
-    expected: str | None
-    size: int = 0
-    grows: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Erasure:
-    """What is to be forgotten, computed from the files as they stood.
-
-    Attributes:
-        writes: files of which a part goes, by path.
-        removes: the content hash of files that go whole, by path.
-        sessions: whose logs are rewritten.
-        traces: what only the forgotten text had, for finding copies.
-        tidied: files that are merely rewritten to fit: their earlier versions may stay.
-        own: the library's own files of which a part goes, by path; empty data for those that go.
-    """
-
-    writes: Mapping[str, Rewrite] = field(default_factory=dict)
-    removes: Mapping[str, str] = field(default_factory=dict)
-    sessions: tuple[str, ...] = ()
-    traces: Traces = field(default_factory=Traces)
-    tidied: frozenset[str] = frozenset()
-    own: Mapping[str, Rewrite] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Receipt:
-    """What was forgotten of what the library kept for itself.
-
-    ``indexed`` is false when the index still has to follow; the next change sees to that.
-    """
-
-    change_id: str
-    entries: int
-    images: int
-    trashed: int
-    indexed: bool = True
-
-
-@dataclass(slots=True)
-class _Staged:
-    """One file of the plan. ``place`` is relative to the workspace."""
-
-    place: str
-    staged: str
-    after: str
-    before: str | None
-    size: int
-    grows: bool
-
-
-@dataclass(slots=True)
-class _Plan:
-    """``removes`` says what stood at a place; ``None`` where it goes whatever it holds.
-
-    ``paths`` are those the index has to follow; a plan that is done but for that has only them.
-    """
-
-    change_id: str
-    sessions: list[str]
-    writes: list[_Staged]
-    removes: dict[str, str | None]
-    paths: list[str]
 
 
 class Eraser:
@@ -254,7 +174,7 @@ class Eraser:
         gap = b"" if not before or before.endswith(b"\n") else b"\n"
         scrub.writes[place] = before + gap + dump_entry(entry) + settled
 
-    def _stage(self, erasure: Erasure, scrub: Scrub, change_id: str) -> _Plan:
+    def _stage(self, erasure: Erasure, scrub: Scrub, change_id: str) -> Plan:
         writes = [
             self._staged(n, path, w.data, w.expected, w.size, w.grows)
             for n, (path, w) in enumerate(sorted(erasure.writes.items()))
@@ -262,7 +182,7 @@ class Eraser:
         for place, data in sorted(scrub.writes.items()):
             before, size = self._standing(place)
             writes.append(self._staged(len(writes), place, data, before, size, True))
-        plan = _Plan(
+        plan = Plan(
             change_id,
             list(erasure.sessions),
             writes,
@@ -272,8 +192,8 @@ class Eraser:
         self._write(plan)
         return plan
 
-    def _write(self, plan: _Plan) -> None:
-        self._disk.replace(self._place, json.dumps(asdict(plan)).encode())
+    def _write(self, plan: Plan) -> None:
+        self._disk.replace(self._place, plan.dump())
 
     def _standing(self, place: str) -> tuple[str | None, int]:
         with contextlib.suppress(NotFound):
@@ -283,11 +203,11 @@ class Eraser:
 
     def _staged(
         self, number: int, place: str, data: bytes, before: str | None, size: int, grows: bool
-    ) -> _Staged:
+    ) -> Staged:
         self._disk.replace(self._folder / str(number), data)
-        return _Staged(place, str(number), content_hash(data), before, size, grows)
+        return Staged(place, str(number), content_hash(data), before, size, grows)
 
-    def _complete(self, plan: _Plan) -> bool:
+    def _complete(self, plan: Plan) -> bool:
         """Do whatever of a plan is not done yet; every step can be repeated."""
         touched: list[Path] = []
         for write in plan.writes:
@@ -299,12 +219,12 @@ class Eraser:
             self._drop_empty(folder)
         return self._finish(plan)
 
-    def _finish(self, plan: _Plan) -> bool:
+    def _finish(self, plan: Plan) -> bool:
         """Let the index follow; when it cannot, the next change tries that again, and that alone:
         the files may be anybody's by then."""
         if not self._has_followed(plan.paths):
             if plan.writes or plan.removes:
-                self._write(_Plan(plan.change_id, [], [], {}, plan.paths))
+                self._write(Plan(plan.change_id, [], [], {}, plan.paths))
             return False
         with contextlib.suppress(NotFound):
             self._disk.remove(self._place)
@@ -320,7 +240,7 @@ class Eraser:
             return False
         return True
 
-    def _put(self, write: _Staged, touched: list[Path]) -> None:
+    def _put(self, write: Staged, touched: list[Path]) -> None:
         place, staged = self._safe(write.place), self._folder / write.staged
         try:
             data = self._disk.read(staged)
@@ -331,7 +251,7 @@ class Eraser:
             self._disk.publish(self._disk.stage(place, wanted), place, flush=False)
         touched.append(place.parent)  # done already, it may have been cut off before the flush
 
-    def _wanted(self, write: _Staged, place: Path, data: bytes) -> bytes | None:
+    def _wanted(self, write: Staged, place: Path, data: bytes) -> bytes | None:
         """What a file shall hold now; ``None`` when it holds it, or somebody else changed it."""
         try:
             current = self._disk.read(place)
@@ -385,12 +305,11 @@ class Eraser:
             raise BadPath(place, "no forgetting leads there", "Remove `journal/forgetting/`.")
         return self._tree.workspace.locate_normalised(place)
 
-    def _plan(self) -> _Plan | None:
+    def _plan(self) -> Plan | None:
         """The decided plan; ``None`` when there is none, or it is none of ours."""
         try:
-            row: Any = json.loads(self._disk.read(self._place))
-            plan = _Plan(**{**row, "writes": [_Staged(**write) for write in row["writes"]]})
-            for place in [*(write.place for write in plan.writes), *plan.removes]:
+            plan = Plan.load(self._disk.read(self._place))
+            for place in plan.places:
                 self._safe(place)
             if all(write.staged.isdecimal() for write in plan.writes):
                 return plan

@@ -23,7 +23,8 @@ from agentscope_reme.settings import Settings
 from agentscope_reme.store.base import BaseFileStore, IndexedFile
 from agentscope_reme.vault.committing import Committer, Settled
 from agentscope_reme.vault.deletions import taken_away
-from agentscope_reme.vault.forgetting import Eraser, Erasure, Receipt
+from agentscope_reme.vault.erasure import Erasure, Receipt
+from agentscope_reme.vault.forgetting import Eraser
 from agentscope_reme.vault.index_care import IndexCare, ShadowKeeper
 from agentscope_reme.vault.index_keeper import Indexer, IndexKeeper
 from agentscope_reme.vault.log_follower import GrowingIndexer, LogFollower
