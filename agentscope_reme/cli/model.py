@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import Any
 
 from agentscope_reme.agentscope_line import installed_line
@@ -16,7 +17,7 @@ def model_of_the_environment() -> tuple[Any, Any]:
     provider that speaks OpenAI's protocol; OpenAI itself without it.
 
     Raises:
-        BadInput: there is a key but no model name, or no AgentScope to run the model.
+        BadInput: there is a key but no model name, an address that is none, or no AgentScope.
     """
     key = os.environ.get("REME_LLM_API_KEY", "")
     if not key:
@@ -27,6 +28,8 @@ def model_of_the_environment() -> tuple[Any, Any]:
             "REME_LLM_API_KEY", "there is a key, but no model", "Set REME_LLM_MODEL_NAME, too."
         )
     base_url = os.environ.get("REME_LLM_BASE_URL") or None
+    if base_url and not re.match(r"https?://[^\s/]", base_url):
+        raise BadInput(base_url, "REME_LLM_BASE_URL is no address", "Begin it with https://.")
     match installed_line():
         case 1:
             from agentscope_reme.agentscope_v1 import openai_chat as first

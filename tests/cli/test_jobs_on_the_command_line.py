@@ -92,6 +92,14 @@ def test_settings_and_users_belong_to_every_job(tmp_path: Path) -> None:
         (["search", "query=@nowhere.txt"], "cannot be read"),
         (["status", "settings.chunk_size=5"], "chunk_byte_size"),
         (["status", "settings.forget_after_days={session: 5"], "no JSON"),
+        (["status", f"settings.forget_after_days={'[' * 100_000}"], "no JSON"),
+        (["edit", "path=-", "old=-", "new=x"], "once only"),
+        (["search", "query=a", "tags=[1]"], "valid string"),
+        (["record", "session_id=s", 'messages=[{"role":"user"},]'], "line 1"),
+        (["record", "session_id=s", "messages=hello"], "'messages=hello'"),
+        (["frontmatter_update", "path=a.md", 'metadata={"v": NaN}'], "NaN"),
+        (["search", "query=a", "limit=-1"], "limit"),
+        (["search", "query=a", "timezone=Nope/Zone"], "Nope/Zone"),
     ],
 )
 def test_bad_usage_ends_with_two_and_names_the_key(
@@ -112,7 +120,75 @@ def test_a_job_that_fails_ends_with_one(
     out, err = capsys.readouterr()
     assert out == ""
     assert "daily/none.md" in err
-    assert "chat_model" in err
+    assert "REME_LLM_API_KEY" in err
+
+
+def test_lists_and_mappings_are_json(tmp_path: Path) -> None:
+    assert run(tmp_path, "write", "path=digest/wiki/a.md", "content=zirconia")[0] == 0
+    file = "path=digest/wiki/a.md"
+    assert run(tmp_path, "frontmatter_update", file, 'metadata={"name": "x", "v": 1}')[0] == 0
+    assert run(tmp_path, "frontmatter_delete", file, 'keys=["v"]')[0] == 0
+    assert run(tmp_path, "remember", "text=hi", 'sources=["digest/wiki/a.md"]')[0] == 0
+    text = (tmp_path / ".reme/digest/wiki/a.md").read_text("utf-8")
+    assert ("name: x" in text, "v: 1" in text) == (True, False)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{}, {"REME_LLM_MODEL_NAME": "m", "REME_LLM_BASE_URL": "nonsense"}]
+)
+def test_turns_are_saved_before_a_wrong_model_is_told(
+    tmp_path: Path, wrong: dict[str, str]
+) -> None:
+    given = f"messages={json.dumps(TURNS)}"
+    code, out, _ = run(
+        tmp_path, "auto_memory", given, "session_id=s", REME_LLM_API_KEY="k", **wrong
+    )
+    assert (code, "REME_LLM_" in out) == (1, True)
+    assert "zebra" in (tmp_path / ".reme/session/dialog/s.jsonl").read_text("utf-8")
+
+
+def test_text_may_begin_with_an_at_sign(tmp_path: Path) -> None:
+    assert run(tmp_path, "write", "path=digest/wiki/a.md", "content=@@alice said so")[0] == 0
+    assert (tmp_path / ".reme/digest/wiki/a.md").read_text("utf-8") == "@alice said so\n"
+
+
+def test_standard_input_must_be_text(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "agentscope_reme.cli", "write", "path=a.md", "content=-"],
+        cwd=tmp_path,
+        input=b"\xff\xfe",
+        capture_output=True,
+        check=False,
+    )
+    assert (done.returncode, b"'content=-'" in done.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    "words", [["--json", "read", "path=a.md"], ["read", "path=a.md", "--json"]]
+)
+def test_a_refusal_is_json_where_json_was_asked_for(tmp_path: Path, words: list[str]) -> None:
+    code, out, err = run(tmp_path, *words)
+    assert (code, err) == (1, "")
+    assert json.loads(out)["success"] is False
+
+
+def test_a_full_device_does_not_undo_the_job(tmp_path: Path) -> None:
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "agentscope_reme.cli", "write", "path=a.md", "content=x"],
+            cwd=tmp_path,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_words_a_terminal_cannot_show_are_escaped(tmp_path: Path) -> None:
+    code, out, err = run(
+        tmp_path, "write", "path=digest/wiki/ü.md", "content=ü", PYTHONIOENCODING="ascii"
+    )
+    assert (code, "\\xfc" in out, err) == (0, True, "")
 
 
 @pytest.mark.parametrize("name", sorted(jobs()))

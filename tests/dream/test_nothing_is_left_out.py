@@ -324,3 +324,12 @@ async def test_the_answer_stays_short_however_much_waits(open_memory: Open) -> N
     assert len(result.carried) > 100
     assert len(result.answer) < 4000
     assert f"{len(result.carried) - 10} more" in result.answer
+
+
+async def test_waiting_units_outlive_a_reading_of_other_notes(open_memory: Open) -> None:
+    async with open_memory(Dreamer()) as reme:
+        await note(reme, DAY, "talk", *facts(8))
+        await reme.auto_dream()
+        await note(reme, DAY, "more", "[personal] Tea: green")
+        await reme.auto_dream()
+        assert len(nodes(reme)) == 9

@@ -160,3 +160,16 @@ async def test_no_lock_is_named_after_it(lived: ReMe, root: Path) -> None:
     await lived.forget(path=path, dry_run=False)
     await lived.forget(path=CARD, dry_run=False)
     assert leaks(root) == []
+
+
+async def test_an_earlier_version_in_wholly_other_words_goes_too(lived: ReMe, root: Path) -> None:
+    def left() -> list[Path]:
+        files = (place for place in root.rglob("*") if place.is_file())
+        return [place for place in files if b"Zanzibar" in place.read_bytes()]
+
+    path = "digest/wiki/older.md"
+    await lived.write(path, "Zanzibar pigeons quarrel.", name="older")
+    await lived.write(path, "Completely different nowadays.", name="older")
+    assert left()
+    await lived.forget(path=path, dry_run=False)
+    assert left() == []

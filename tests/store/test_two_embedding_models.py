@@ -93,3 +93,13 @@ def test_vectors_of_deleted_texts_go_from_both(local_store: LocalFileStore) -> N
     local_store.optimize()
     local_store.apply([indexed("a.md", "apple")])
     assert [len(local_store.missing_vectors(space, 5)) for space in "mn"] == [1, 1]
+
+
+def test_a_third_space_keeps_no_vector_of_the_space_it_replaces(store: BaseFileStore) -> None:
+    store.apply([indexed("a.md", "apple"), indexed("b.md", "pear")])
+    both = {key: [1.0, 0.0] for key, _ in store.missing_vectors("m", 9)}
+    store.put_vectors("m", both)
+    store.put_vectors("n", both)
+    store.put_vectors("o", {APPLE: [1.0, 0.0]})
+    assert len(store.missing_vectors("o", 9)) == 1
+    assert len(found(store, [1.0, 0.0], "o")) == 1
