@@ -75,22 +75,39 @@ class Person:
         )
         return str(made["session_id"])
 
-    async def say(self, session_id: str, text: str | list[Any]) -> list[dict[str, Any]]:
+    async def say(
+        self, session_id: str, text: str | list[Any], until: str = "REPLY_END"
+    ) -> list[dict[str, Any]]:
         """Say something and wait for the end of the reply; gives the events until then."""
+        message = UserMsg("user", text).model_dump(mode="json")
+        return await self._send(session_id, message, until)
+
+    async def confirm(self, session_id: str, asked: dict[str, Any]) -> list[dict[str, Any]]:
+        """Allow the tool calls a reply waits for; gives the events until its end."""
+        allowed = [{"confirmed": True, "tool_call": call} for call in asked["tool_calls"]]
+        verdict = {
+            "type": "USER_CONFIRM_RESULT",
+            "reply_id": asked["reply_id"],
+            "confirm_results": allowed,
+        }
+        return await self._send(session_id, verdict, "REPLY_END")
+
+    async def _send(
+        self, session_id: str, what: dict[str, Any], until: str
+    ) -> list[dict[str, Any]]:
         events: list[dict[str, Any]] = []
         path = f"/sessions/{session_id}/stream"
         async with self.http.stream("GET", path, params={"agent_id": self.agent_id}) as stream:
             stream.raise_for_status()
-            message = UserMsg("user", text).model_dump(mode="json")
             await _post(
-                self.http, "/chat/", agent_id=self.agent_id, session_id=session_id, input=message
+                self.http, "/chat/", agent_id=self.agent_id, session_id=session_id, input=what
             )
             async for line in stream.aiter_lines():
                 if line.startswith("data:"):
                     events.append(json.loads(line.removeprefix("data:")))
-                    if events[-1].get("type") == "REPLY_END":
+                    if events[-1].get("type") == until:
                         return events
-        raise AssertionError(f"the stream ended without a reply: {events}")
+        raise AssertionError(f"the stream ended without {until}: {events}")
 
     def at(self, address: str) -> httpx.AsyncClient:
         """The same person's way to a service that was started again."""

@@ -12,7 +12,7 @@ import pytest
 from agentscope.message import Base64Source, DataBlock, TextBlock
 
 from tests.agent_service.service_client import Person, running_service
-from tests.loopback import LoopbackProvider, Reply, Request
+from tests.loopback import LoopbackProvider, Reply, Request, ToolCall
 
 SECRET = "The zebra vault opens at nine."
 QUESTION = "When does the zebra vault open?"
@@ -113,6 +113,43 @@ async def test_a_talk_goes_on_where_a_stopped_service_left_it(
     rows = [json.loads(line) for line in next(logs).read_text().splitlines()]
     texts = [row["blocks"][0]["text"] for row in rows if "role" in row]
     assert texts == ["first", "I see.", "second", "I see.", "third", "I see."]
+
+
+async def test_a_reply_that_waits_for_permission_is_recorded_once(
+    tmp_path: Path, provider: LoopbackProvider
+) -> None:
+    """The service is started anew in between: another agent and another middleware go on."""
+
+    def runs_a_command(request: Request) -> Reply:
+        if request.structured_function is not None:
+            return Reply(structured={"title": "Talk"})
+        if any(said["role"] == "tool" for said in request.messages):
+            return Reply(text="The zebra is in.")
+        return Reply(tool_calls=(ToolCall("Bash", {"command": "rm zebra"}),))
+
+    provider.respond_with(runs_a_command)
+    async with running_service(tmp_path) as address:
+        ann = await Person.sign_up(address, "ann", provider)
+        talk = await ann.new_session()
+        *_, asked = await ann.say(talk, "Is the zebra in?", until="REQUIRE_USER_CONFIRM")
+        await ann.leave()
+    log = next((tmp_path / "memory" / "users" / "ann" / "session" / "dialog").iterdir())
+    assert [role for role, _ in turns(log)] == ["user"]
+    async with running_service(tmp_path) as address:
+        again = Person(ann.at(address), ann.agent_id, ann.model)
+        await again.confirm(talk, asked)
+        await again.leave()
+    assert turns(log) == [
+        ("user", ["text"]),
+        ("assistant", ["tool_call", "tool_result", "text"]),
+    ]
+    assert log.read_text("utf-8").count("The zebra is in.") == 1
+
+
+def turns(log: Path) -> list[tuple[str, list[str]]]:
+    """Who said something, and in blocks of which types."""
+    rows = [json.loads(line) for line in log.read_text("utf-8").splitlines()]
+    return [(row["role"], [b["type"] for b in row["blocks"]]) for row in rows if "role" in row]
 
 
 async def test_many_users_at_once(tmp_path: Path, answering: LoopbackProvider) -> None:
