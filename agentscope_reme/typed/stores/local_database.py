@@ -1,0 +1,271 @@
+"""The SQLite file of the local store: its tables, its transactions, and what if it breaks.
+
+Nothing can be made anew from elsewhere, so a commit returns once the write-ahead log is on the disk
+(``synchronous = FULL``), a damaged file is set aside and never overwritten, and what is deleted is
+overwritten with zeros (``secure_delete``).
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from agentscope_reme.errors import Closed, StorageFailed
+from agentscope_reme.files.disk import Disk
+from agentscope_reme.store.index_schema import is_damage
+
+FILE_NAME: Final = "memories.db"
+SCHEMA_VERSION: Final = 1
+NODE_BITS: Final = 40
+"""The key of a vector is the number of its space, then that of its node in these bits."""
+
+_BUSY_SECONDS: Final = 10.0
+_PAGE_BYTES: Final = 4096
+_WAL_LIMIT_BYTES: Final = 8 * 1024 * 1024
+_SCHEMA: Final = f"""
+CREATE TABLE nodes (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    memory_id TEXT NOT NULL UNIQUE,
+    memory_type TEXT NOT NULL,
+    memory_target TEXT NOT NULL,
+    when_to_use TEXT NOT NULL,
+    content TEXT NOT NULL,
+    message_time TEXT NOT NULL,
+    ref_memory_id TEXT NOT NULL,
+    time_created TEXT NOT NULL,
+    time_modified TEXT NOT NULL,
+    author TEXT NOT NULL,
+    score REAL NOT NULL,
+    metadata TEXT NOT NULL
+);
+CREATE INDEX nodes_of_target ON nodes (memory_target, memory_type);
+CREATE TABLE spaces (
+    number INTEGER PRIMARY KEY,
+    space_id TEXT NOT NULL UNIQUE,
+    width INTEGER NOT NULL,
+    vectors INTEGER NOT NULL DEFAULT 0
+);
+CREATE TABLE vectors (key INTEGER PRIMARY KEY, vector BLOB NOT NULL);
+CREATE TRIGGER vector_added AFTER INSERT ON vectors BEGIN
+    UPDATE spaces SET vectors = vectors + 1 WHERE number = NEW.key >> {NODE_BITS};
+END;
+CREATE TRIGGER vector_removed AFTER DELETE ON vectors BEGIN
+    UPDATE spaces SET vectors = vectors - 1 WHERE number = OLD.key >> {NODE_BITS};
+END;
+CREATE TABLE changes (revision INTEGER PRIMARY KEY AUTOINCREMENT, node INTEGER NOT NULL);
+PRAGMA user_version = {SCHEMA_VERSION};
+"""
+
+
+class LocalDatabase:
+    """One connection to the file. Its owner serialises the calls.
+
+    Args:
+        folder: where ``memories.db`` stands; made when missing.
+        disk: makes the folder durable.
+    """
+
+    def __init__(self, folder: Path, disk: Disk | None = None) -> None:
+        self.place: Final = folder / FILE_NAME
+        self._disk: Final = disk or Disk()
+        self._connection: sqlite3.Connection | None = None
+        self._identity: tuple[int, int] | None = None
+
+    def open(self) -> None:
+        """Open the file, or make it.
+
+        Raises:
+            StorageFailed: the disk refused, or the file was damaged and has been set aside.
+        """
+        if self._connection is not None:
+            return
+        with self._told():
+            try:
+                self._disk.make_folder(self.place.parent)
+                created = not self.place.exists()
+                self._connection = _connect(self.place)
+                self._prepare()
+                if created:
+                    self._disk.flush_folders([self.place.parent, self.place.parent.parent])
+            except sqlite3.DatabaseError as error:
+                self.close()
+                if is_damage(error):
+                    raise self._set_aside(error) from error
+                raise
+            except StorageFailed:
+                self.close()
+                raise
+        self._identity = _identity(self.place)
+
+    def close(self) -> None:
+        """Close the file; the last one folds the write-ahead log into it."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """One state of the file, whatever others write meanwhile.
+
+        Raises:
+            StorageFailed: it cannot be read.
+            Closed: it is not open.
+        """
+        with self._transaction("BEGIN") as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """All or nothing, on the disk when it ends; other writers wait.
+
+        Raises:
+            StorageFailed: nothing was written.
+            Closed: it is not open.
+        """
+        with self._transaction("BEGIN IMMEDIATE") as connection:
+            if _identity(self.place) != self._identity:
+                raise StorageFailed(
+                    str(self.place), "the file was removed or replaced in use", "Open it anew."
+                )
+            yield connection
+
+    def scrub(self) -> None:
+        """Empty the write-ahead log, where deleted text still stands, unless others are reading."""
+        connection = self._opened()
+        with self._told():
+            connection.execute("PRAGMA busy_timeout = 0")
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            connection.execute(f"PRAGMA busy_timeout = {int(_BUSY_SECONDS * 1000)}")
+
+    @contextmanager
+    def _transaction(self, begin: str) -> Iterator[sqlite3.Connection]:
+        connection = self._opened()
+        with self._told():
+            connection.execute(begin)
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:  # also when cancelled: no transaction is left open
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+
+    def _opened(self) -> sqlite3.Connection:
+        if self._connection is None:
+            raise Closed(str(self.place), "the store is not open", "Call `open()` first.")
+        return self._connection
+
+    def _prepare(self) -> None:
+        """Make the tables of a new file, or make sure of those of an old one."""
+        connection = self._opened()
+        if self._suspect.exists():
+            _check_thoroughly(connection)
+            self._suspect.unlink(missing_ok=True)
+        connection.execute("BEGIN IMMEDIATE")
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        tables = connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]
+        if version == 0 and tables == 0:
+            for statement in _statements(_SCHEMA):
+                connection.execute(statement)
+        elif version != SCHEMA_VERSION:
+            connection.execute("ROLLBACK")
+            raise StorageFailed(
+                str(self.place),
+                f"it is laid out in version {version}, this library reads {SCHEMA_VERSION}",
+                "Use the library that wrote it, or another folder.",
+            )
+        connection.execute("COMMIT")
+
+    @property
+    def set_aside(self) -> list[str]:
+        """The names of the damaged files, oldest first."""
+        found = self.place.parent.glob(f"{FILE_NAME}.damaged-*")
+        numbered = [(int(n), p.name) for p in found if (n := p.name.rpartition("-")[2]).isdigit()]
+        return [name for _, name in sorted(numbered)]
+
+    @property
+    def _suspect(self) -> Path:
+        """Left when a part was found damaged, so that the next open looks at every page."""
+        return self.place.with_name(f"{FILE_NAME}.suspect")
+
+    def _set_aside(self, error: sqlite3.Error) -> StorageFailed:
+        number = 1
+        while (aside := self.place.with_name(f"{FILE_NAME}.damaged-{number}")).exists():
+            number += 1
+        for ending in ("", "-wal", "-shm"):
+            old = self.place.with_name(FILE_NAME + ending)
+            if old.exists():
+                self._disk.rename(old, aside.with_name(aside.name + ending))
+        self._suspect.unlink(missing_ok=True)
+        return StorageFailed(
+            str(self.place),
+            f"the memories are damaged ({error}); the file was set aside as {aside.name}",
+            f"Put a backup in its place, or recover it with `sqlite3 {aside.name} .recover`. "
+            "Opened again as it is, the store is empty.",
+        )
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            damaged = is_damage(error)
+            if damaged:
+                self._suspect.touch()
+            raise StorageFailed(
+                str(self.place),
+                f"SQLite refused: {error}",
+                "Close it everywhere and open it again: every page is checked then."
+                if damaged
+                else "Free space, fix the permissions or end what keeps it busy, then repeat.",
+            ) from error
+        except OSError as error:
+            raise StorageFailed(
+                str(self.place), f"the disk refused: {error}", "Fix the folder, then repeat."
+            ) from error
+
+
+def _connect(place: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        place, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
+    )
+    try:
+        connection.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
+        connection.execute("PRAGMA journal_mode = WAL").fetchall()
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA secure_delete = ON").fetchall()
+        connection.execute(f"PRAGMA journal_size_limit = {_WAL_LIMIT_BYTES}").fetchall()
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+def _statements(script: str) -> Iterator[str]:
+    """Single statements, as `executescript` would commit the transaction it stands in."""
+    statement = ""
+    for line in script.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""
+
+
+def _check_thoroughly(connection: sqlite3.Connection) -> None:
+    found = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
+    if found != "ok":
+        error = sqlite3.DatabaseError(found)
+        error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+        raise error
+
+
+def _identity(place: Path) -> tuple[int, int] | None:
+    try:
+        found = os.stat(place)
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
