@@ -4,97 +4,48 @@ from __future__ import annotations
 
 import difflib
 import json
-import sys
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import formatannotation
-from pathlib import Path
 from types import UnionType
 from typing import Any, Final, Union, get_args, get_origin
 
 from pydantic import TypeAdapter, ValidationError
 
-from agentscope_reme.cli.jobs import Job
+from agentscope_reme.configuration import Configuration, load
+from agentscope_reme.configuration.schema import all_keys, is_key
+from agentscope_reme.configuration.words import split
 from agentscope_reme.errors import BadInput
+from agentscope_reme.jobs import Job
 from agentscope_reme.model_faults import in_plain_words
-from agentscope_reme.settings import DOTTED_KEYS, Settings
 
-_SETTINGS: Final = "settings."
-_STANDARD_INPUT: Final = "-"
-_OF_THE_MEMORY: Final = {
-    "workspace_dir": str,
-    "user": str,
-    "language": str,
-    "timezone": str,
-}
-"""What every job takes: which memory it works in."""
+_CONFIG: Final = "config"
 
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """What was written behind the name of a job, for `ReMe` and for its call."""
+    """What was written behind the name of a job: the configuration it is for, and its call."""
 
-    memory: Mapping[str, Any]
-    settings: Settings
+    configuration: Configuration
     call: Mapping[str, Any]
 
 
 def parse(job: Job, words: Sequence[str]) -> Arguments:
-    """The typed arguments of a job.
-
-    A value is text, JSON where the argument is a list or a mapping, ``@file`` for what a file
-    holds, or ``-`` for standard input. ``@@text`` is the text ``@text``.
+    """The typed arguments of a job; everything else it was given is configuration.
 
     Raises:
         BadInput: a key is unknown, given twice, missing, or its value does not fit.
     """
-    given = _split(words)
-    memory = {key: given.pop(key) for key in _OF_THE_MEMORY if key in given}
-    dotted = {key: given.pop(key) for key in list(given) if _is_setting(key)}
-    unknown = next((key for key in given if key not in job.types), None)
+    given = split(words)
+    call = {key: given.pop(key) for key in list(given) if key in job.types}
+    unknown = next((key for key in given if key != _CONFIG and not is_key(key)), None)
     if unknown is not None:
         raise BadInput(unknown, f"`{job.name}` takes no such key", _advice(unknown, job))
-    missing = [name for name in job.required if name not in given]
+    missing = [name for name in job.required if name not in call]
     if missing:
         raise BadInput(missing[0], f"`{job.name}` needs this key", f"Add {missing[0]}=...")
-    settings = {key.removeprefix(_SETTINGS): _setting(key, value) for key, value in dotted.items()}
-    settings.setdefault("watch", "false")  # nobody edits while one job runs
-    typed = {key: _typed(key, job.types[key], value) for key, value in given.items()}
-    return Arguments(memory, Settings.from_dotted(settings), typed)
-
-
-def _split(words: Iterable[str]) -> dict[str, str]:
-    given: dict[str, str] = {}
-    for word in words:
-        key, equals, value = word.partition("=")
-        if not equals or not key:
-            raise BadInput(word, "not of the form key=value", "Write limit=5, for example.")
-        if key in given:
-            raise BadInput(key, "this key is given twice", "Keep one of them.")
-        given[key] = value
-    if [value for value in given.values() if value == _STANDARD_INPUT][1:]:
-        raise BadInput("-", "standard input can be read once only", "Use @file for the others.")
-    return {key: _content(key, value) for key, value in given.items()}
-
-
-def _content(key: str, value: str) -> str:
-    if value.startswith("@@"):
-        return value[1:]
-    try:
-        if value == _STANDARD_INPUT:
-            return _standard_input().decode("utf-8")
-        if value.startswith("@"):
-            return Path(value[1:]).read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:  # ValueError: no UTF-8, or no path at all
-        advice = "Check it; for a text that begins with @ write @@."
-        raise BadInput(f"{key}={value}", f"cannot be read: {error}", advice) from error
-    return value
-
-
-def _standard_input() -> bytes:
-    if sys.stdin is None:
-        raise OSError("standard input is closed")
-    return sys.stdin.buffer.read()
+    typed = {key: _typed(key, job.types[key], value) for key, value in call.items()}
+    return Arguments(load(given, env_file=True), typed)
 
 
 def _typed(key: str, kind: Any, value: str) -> Any:
@@ -132,22 +83,9 @@ def _is_collection(kind: Any) -> bool:
     return any(isinstance(one, type) and issubclass(one, Collection) for one in found)
 
 
-def _is_setting(key: str) -> bool:
-    return key.startswith(_SETTINGS) or key in DOTTED_KEYS
-
-
-def _setting(key: str, value: str) -> Any:
-    if not value.startswith(("{", "[")):
-        return value  # `Settings` understands numbers and truth values as words
-    try:
-        return _of_json(value)
-    except (ValueError, RecursionError) as error:
-        raise BadInput(f"{key}={value[:80]}", f"no JSON: {error}", "Check its quotes.") from error
-
-
 def _advice(key: str, job: Job) -> str:
-    known = [*job.types, *_OF_THE_MEMORY, *(f"{_SETTINGS}{name}" for name in Settings.model_fields)]
-    near = difflib.get_close_matches(key, known, n=1)
+    near = difflib.get_close_matches(key, [*job.types, *all_keys()], n=1)
     if near:
         return f"Did you mean {near[0]}?"
-    return f"It takes {', '.join([*job.types, *_OF_THE_MEMORY])} and settings.<name>."
+    takes = ", ".join(job.types)
+    return f"It takes {takes or 'no key of its own'}, and the keys of the configuration."

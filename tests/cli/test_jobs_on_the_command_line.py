@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from agentscope_reme.cli import main
-from agentscope_reme.cli.jobs import MODEL_JOBS, jobs
+from agentscope_reme.jobs import MODEL_JOBS, jobs
 from tests.loopback import LoopbackProvider, Reply, Request
 
 TURNS = [{"id": "m1", "role": "user", "content": "The zebra vault opens at nine."}]
@@ -204,3 +204,9 @@ def test_help_lists_every_job(capsys: pytest.CaptureFixture[str]) -> None:
     told = capsys.readouterr().out
     assert all(f"  {name} " in told for name in jobs())
     assert set(jobs()) >= MODEL_JOBS
+
+
+def test_reindex_says_what_it_did(tmp_path: Path) -> None:
+    assert run(tmp_path, "write", "path=digest/wiki/a.md", "content=zirconia")[0] == 0
+    code, out, _ = run(tmp_path, "reindex")
+    assert (code, "file" in out) == (0, True)
