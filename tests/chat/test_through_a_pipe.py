@@ -1,0 +1,106 @@
+"""Without a terminal: text on standard input is answered on standard output, then it ends."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from agentscope_reme.chat.commands import is_command
+from agentscope_reme.chat.display import visible
+from agentscope_reme.chat.piped import parts_of
+from tests.chat.talk import noting
+from tests.loopback import LoopbackProvider, ToolCall
+
+
+def chat(
+    provider: LoopbackProvider, folder: Path, said: str, *words: str, **more: str
+) -> tuple[int, str, str]:
+    environ = {"REME_LLM_API_KEY": "k", "REME_LLM_BASE_URL": provider.openai_url}
+    done = subprocess.run(
+        [sys.executable, "-m", "agentscope_reme", "chat", *words],
+        cwd=folder,
+        input=said,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+        env={**os.environ, **environ, **more},
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_a_question_is_answered(provider: LoopbackProvider, tmp_path: Path) -> None:
+    provider.reply(thinking="hm", tool_calls=[ToolCall("bash", {"command": "touch made"})])
+    provider.reply("四十二。")
+    code, out, err = chat(provider, tmp_path, "what is the answer?\nin short, please\n")
+    assert (code, out) == (0, "四十二。\n")
+    assert "● bash touch made" in err
+    assert not (tmp_path / ".reme/made").exists()
+    assert "no terminal to ask in" in provider.chats[-1].texts[-1]
+    assert provider.chats[0].texts[-1] == "what is the answer?\nin short, please"
+    assert (tmp_path / ".reme/session/dialog").is_dir()
+    assert not (tmp_path / ".reme/journal/checkpoints/chat.json").exists()
+
+
+def test_remecli_is_the_same_and_reads_dotenv(provider: LoopbackProvider, tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("REME_LLM_API_KEY=from-the-file\n", encoding="utf-8")
+    provider.reply("Hello.")
+    environ = {k: v for k, v in os.environ.items() if k != "REME_LLM_API_KEY"}
+    done = subprocess.run(
+        [sys.executable, "-c", "from agentscope_reme.cli import remecli; remecli()", "config=cli"],
+        cwd=tmp_path,
+        input="hi",
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**environ, "REME_LLM_BASE_URL": provider.openai_url},
+    )
+    assert done.stdout == "Hello.\n", done.stderr
+    assert provider.chats[0].header("Authorization") == "Bearer from-the-file"
+    assert provider.chats[0].model == "qwen3.5-plus"
+
+
+def test_commands_stand_between_messages(provider: LoopbackProvider, tmp_path: Path) -> None:
+    provider.respond_with(noting(note="- a boat called Argo"))
+    code, out, err = chat(provider, tmp_path, "our boat is the Argo\n/new\nhello\n/history\n")
+    assert (code, out) == (0, "fine\nfine\n")
+    assert "A new conversation." in err
+    assert "user (" in err
+    notes = "".join(p.read_text("utf-8") for p in tmp_path.glob(".reme/memory/*.md"))
+    assert "a boat called Argo" in notes
+
+
+def test_what_fails_is_told_and_ends_with_a_code(
+    provider: LoopbackProvider, tmp_path: Path
+) -> None:
+    code, out, err = chat(provider, tmp_path, "hello", REME_LLM_API_KEY="")
+    assert (code, out) == (1, "")
+    assert "REME_LLM_API_KEY" in err
+    code, _, err = chat(provider, tmp_path, "hello", "langauge=zh")
+    assert code == 2
+    assert "Did you mean `language`?" in err
+
+
+def test_a_command_is_a_word_and_a_path_is_none() -> None:
+    assert is_command("/help")
+    assert is_command(" /hlp me ")
+    assert not is_command("/usr/bin is a folder")
+    assert not is_command("// a comment")
+    assert list(parts_of("a\nb\n/new\n/etc is a folder\n")) == ["a\nb", "/new", "/etc is a folder"]
+    assert list(parts_of(" \n")) == []
+
+
+def test_what_is_shown_cannot_steer_a_terminal() -> None:
+    assert visible("a\x1b[2Jb\x07c\rd\u202ee\n\t茶") == "a�[2Jb�c�d�e\n\t茶"
+
+
+def test_little_is_loaded_for_the_prompt() -> None:
+    code = (
+        "import sys; import agentscope_reme.chat.terminal;"
+        "print([m for m in ('agentscope', 'numpy', 'dashscope', 'jieba', 'sqlite3',"
+        " 'agentscope_reme.engine') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]", done.stdout
