@@ -1,0 +1,154 @@
+"""A person looks at a memory in a real Chromium."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tests.view.conftest import BROWSER
+from tests.view.pages import large_page, odd_page, small_page
+
+pytestmark = pytest.mark.browser
+QUIETLY = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as driver:
+        found = driver.chromium.launch(executable_path=BROWSER, args=QUIETLY)
+        yield found
+        found.close()
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return small_page(tmp_path_factory.mktemp("small"))
+
+
+@pytest.fixture
+def page(browser: Browser, small: Path) -> Iterator[Page]:
+    yield from opened(browser, small)
+
+
+def opened(browser: Browser, place: Path) -> Iterator[Page]:
+    """The page, with whatever it complains about as a failure."""
+    complaints: list[str] = []
+    shown = browser.new_page()
+    shown.on("pageerror", lambda error: complaints.append(str(error)))
+    shown.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
+    shown.on("request", lambda made: complaints.append(made.url) if "http" in made.url else None)
+    shown.goto(place.as_uri())
+    shown.wait_for_selector("body[data-ready=yes]")
+    yield shown
+    shown.close()
+    assert complaints == []
+
+
+def test_from_a_statement_back_to_the_words(page: Page) -> None:
+    page.click(".row[data-path='digest/personal/zebra.md']")
+    page.click("#document .line:has-text('sleeps at nine')")
+    places = page.locator("#trail [data-place]").all_inner_texts()
+    card, words = places[0], places[1]
+    assert card.startswith("daily/2026-06-19/talk.md:")
+    assert words == "session/dialog/talk.jsonl:3"
+    page.click(f"#trail [data-place='{words}']")
+    assert "斑马 sleeps in the vault at nine." in page.inner_text(".line.aimed")
+
+
+def test_a_statement_nobody_made_has_no_source(page: Page) -> None:
+    page.click(".row[data-path='digest/personal/zebra.md']")
+    page.click("#document .line:has-text('quux')")
+    assert page.locator("#trail [data-place]").count() == 0
+    assert "No line of its sources" in page.inner_text("#trail")
+
+
+def test_what_a_memory_says_is_never_run(page: Page) -> None:
+    for path in ("digest/personal/zebra.md", "session/dialog/talk.jsonl"):
+        page.click(f".row[data-path='{path}']")
+        assert "onerror" in page.inner_text("#document")
+        assert page.title() == "memory"
+        assert page.locator("#document img").count() == 0
+
+
+@pytest.mark.parametrize(("query", "path"), [("斑马", "talk.md"), ("GREEN", "talk.md"), ("#", "")])
+def test_search_finds_words_of_any_script(page: Page, query: str, path: str) -> None:
+    page.fill("#query", query)
+    if path:
+        page.wait_for_selector(f".row[data-path$='{path}']")
+        page.click(f".row[data-path$='{path}']")
+        assert page.locator("#document mark").count() >= 1
+    page.fill("#query", "no such word anywhere")
+    page.wait_for_selector("#rows :text('Nothing found.')")
+
+
+def test_layers_and_links(page: Page) -> None:
+    page.click("[data-layer=digest]")
+    assert page.locator(".row").evaluate_all("rows => rows.map(row => row.dataset.path)") == [
+        "digest/personal/zebra.md"
+    ]
+    page.click("#document a:has-text('daily/2026-06-19/talk.md')")
+    assert page.inner_text("#document h2") == "Zebra talk"
+    assert page.locator("#document .facts a").inner_text() == "digest/personal/zebra.md"
+    page.click("#graph-button")
+    page.wait_for_selector("#graph[data-left='0']")
+    at = page.evaluate(
+        "(() => { const n = graph.nodes.find(n => n.file.layer === 'digest');"
+        "return [(n.x * graph.scale + graph.x) / devicePixelRatio,"
+        "(n.y * graph.scale + graph.y) / devicePixelRatio]; })()"
+    )
+    page.click("#canvas", position={"x": at[0], "y": at[1]})
+    assert page.inner_text("#document h2") == "Zebra"
+
+
+def test_ten_thousand_nodes_are_usable(
+    browser: Browser, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    place = large_page(tmp_path_factory.mktemp("large"), 10_000)
+    for page in opened(browser, place):
+        assert page.locator(".row").count() < 60  # only what is in sight exists
+        page.fill("#query", "word7777")
+        page.wait_for_selector(".row[data-path='digest/wiki/node-7777.md']")
+        page.click(".row[data-path='digest/wiki/node-7777.md']")
+        page.click("#document .line:has-text('word7777')")
+        assert page.locator("#trail [data-place]").first.inner_text().startswith("daily/")
+        page.fill("#query", "")
+        page.wait_for_selector(".row:nth-child(9)", state="attached")
+        far = page.evaluate("state.rows[9000].path")
+        page.evaluate("document.getElementById('timeline').scrollTop = 56 * 9000")
+        page.wait_for_selector(f".row[data-path='{far}']", state="attached")
+        page.click("#graph-button")
+        assert page.evaluate("graph.nodes.length") >= 10_000
+        page.wait_for_selector("#graph[data-left='140']", state="attached")
+
+
+@pytest.fixture
+def odd(browser: Browser, tmp_path: Path) -> Iterator[Page]:
+    yield from opened(browser, odd_page(tmp_path))
+
+
+def test_names_that_mean_something_to_scripts(odd: Page) -> None:
+    odd.click(".row[data-path='digest/wiki/__proto__.md']")
+    said = odd.inner_text("#document .line:has-text('constructor')")
+    assert "![[__proto__]] ![[constructor]]" in said
+    assert odd.locator("#document img").count() == 0
+    odd.click(".row[data-path='digest/wiki/dollars.md']")
+    assert "(a picture: resource/$&{}.png)" in odd.evaluate("picture('resource/$&{}.png')")
+
+
+def test_a_hundred_thousand_lines_and_marks(odd: Page) -> None:
+    odd.click(".row[data-path='digest/wiki/lines.md']")
+    odd.wait_for_function("document.querySelectorAll('.line').length === 100000")
+    odd.click(".row[data-path='digest/wiki/dollars.md']")
+    odd.wait_for_function("document.querySelectorAll('.line').length === 1")
+    odd.fill("#query", "y")
+    odd.click(".row[data-path='digest/wiki/marks.md']")
+    assert odd.locator("#document mark").count() == 200_000
+
+
+def test_a_narrow_window(browser: Browser, small: Path) -> None:
+    for page in opened(browser, small):
+        page.set_viewport_size({"width": 360, "height": 640})
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360
