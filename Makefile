@@ -10,19 +10,25 @@ CRASH_ROUNDS_2 := 200
 
 .SECONDARY:
 
-.PHONY: help demo test lint wheel test-v1 test-v2 test-oldest test-oldest-v1 test-oldest-v2 test-local smoke-v1 smoke-v2 bench bench-quality bench-hybrid bench-middlewares hosts hosts-qwenpaw hosts-copaw soak clean
+.PHONY: help demo test ci lint wheel test-v1 test-v2 test-oldest test-oldest-v1 test-oldest-v2 test-local test-stores test-scaleout test-view smoke-v1 smoke-v2 bench bench-quality bench-hybrid bench-vectors bench-middlewares bench-scaleout hosts hosts-qwenpaw hosts-copaw soak clean
 
 help:
 	@echo "make demo                     see an agent remember across processes"
 	@echo "make demo CONVERSATION=f.json the same with your own conversation"
 	@echo "make demo LINE=2              the same on AgentScope 2.x"
 	@echo "make test                     lint, types, import contract, tests on both AgentScope lines"
+	@echo "make ci                       that, test-scaleout, test-view and test-stores"
 	@echo "make test-oldest              the adapters on AgentScope 1.0.18 and 2.0.3"
 	@echo "make test-local               the local embedding model (91 MB)"
+	@echo "make test-stores              typed memory in every store, a real Chroma server among them (500 MB)"
+	@echo "make test-scaleout            an index many workers share, on real seekdb and Milvus Lite (450 MB)"
+	@echo "make bench-scaleout           measure the shared index, on a real seekdb"
+	@echo "make test-view                the memory page in a real Chromium"
 	@echo "make hosts                    real QwenPaw and CoPaw with this memory; not part of CI (3 GB)"
 	@echo "make bench                    measure speed, peers in the same run; prints tables"
 	@echo "make bench-quality            measure retrieval on LoCoMo, where its data is at hand"
 	@echo "make bench-hybrid             measure keywords and vectors together, with the local model"
+	@echo "make bench-vectors            measure how vectors are compared, up to a million of them"
 	@echo "make bench-middlewares        ours and AgentScope's memory middlewares in the same conversations"
 	@echo "make soak                     the long crash tests"
 
@@ -40,6 +46,9 @@ demo: .venv-demo-$(LINE)/$(STAMP)
 	touch $@
 
 test: lint test-v1 test-v2
+
+# Everything continuous integration runs: real servers and a real browser, too (another 1.5 GB).
+ci: test test-scaleout test-view test-stores
 
 $(TOOLS)/$(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(TOOLS)
@@ -87,6 +96,42 @@ test-local: .venv-local/$(STAMP)
 	.venv-local/bin/pip install -q --editable ".[v2,local]" --group dev
 	touch $@
 
+# The memory page in a real Chromium, which has to be installed (Debian: `apt-get install chromium`).
+test-view: .venv-view/$(STAMP)
+	@command -v chromium google-chrome >/dev/null || { echo "test-view: install Chromium first (Debian: apt-get install chromium)"; exit 1; }
+	.venv-view/bin/pytest tests/view
+
+.venv-view/$(STAMP): pyproject.toml
+	$(PYTHON) -m venv .venv-view
+	.venv-view/bin/pip install -q --upgrade "pip>=25.1"
+	.venv-view/bin/pip install -q --editable ".[v2]" --group dev "playwright>=1.50,<2"
+	touch $@
+
+# The index that many workers share, on real servers on ports of this machine. Apart, because Milvus
+# Lite and its client weigh 400 MB; seekdb, the first choice, weighs 54.
+test-scaleout: .venv-scaleout/$(STAMP)
+	.venv-scaleout/bin/pytest tests/scaleout
+
+.venv-scaleout/$(STAMP): pyproject.toml
+	$(PYTHON) -m venv .venv-scaleout
+	.venv-scaleout/bin/pip install -q --upgrade "pip>=25.1"
+	.venv-scaleout/bin/pip install -q --editable ".[v2]" --group dev --group seekdb-server --group milvus-server
+	touch $@
+
+bench-scaleout: .venv-scaleout/$(STAMP)
+	.venv-scaleout/bin/python -m benchmarks.scaleout
+
+# Every store of typed memory, and the vectors in Chroma: its engine inside the process and a real
+# server. Apart, because chromadb and what it brings along weigh 350 MB.
+test-stores: .venv-stores/$(STAMP)
+	.venv-stores/bin/pytest tests/typed_stores tests/store -m "not crash"
+
+.venv-stores/$(STAMP): pyproject.toml
+	$(PYTHON) -m venv .venv-stores
+	.venv-stores/bin/pip install -q --upgrade "pip>=25.1"
+	.venv-stores/bin/pip install -q --editable ".[v2,chroma]" --group dev
+	touch $@
+
 # Real host applications, each in an environment of its own; continuous integration leaves them out:
 # they take 1.5 GB each, and minutes to install.
 hosts: hosts-qwenpaw hosts-copaw
@@ -127,10 +172,14 @@ bench-quality: .venv-v2/$(STAMP)
 bench-hybrid: .venv-local/$(STAMP)
 	.venv-local/bin/python -m benchmarks.hybrid
 
+bench-vectors: .venv-v2/$(STAMP)
+	.venv-v2/bin/python -m benchmarks.vectors --million
+
 soak: .venv-v1/$(STAMP) .venv-v2/$(STAMP)
 	REME_CRASH_ROUNDS=2000 REME_CRASH_EVERY_STEP=1 .venv-v2/bin/pytest tests -m crash
 	REME_WINDOW_EXAMPLES=5000 REME_CRASH_EVERY_STEP=1 .venv-v1/bin/pytest tests/window
 	REME_DREAM_RUNS=500 .venv-v2/bin/pytest tests/dream
+	REME_SERVICE_EXAMPLES=100 .venv-v2/bin/pytest tests/service/test_the_document_is_true.py
 	REME_MIDDLEWARE_EXAMPLES=1000 .venv-v2/bin/pytest tests/agentscope_v2/test_no_turn_is_lost_or_repeated.py
 	REME_COPAW_CRASH_ROUNDS=500 .venv-v1/bin/pytest tests/copaw -m crash
 

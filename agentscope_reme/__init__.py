@@ -36,6 +36,8 @@ if TYPE_CHECKING:
         FileGraph,
         LocalFileStore,
     )
+    from agentscope_reme.typed.nodes import MemoryNode
+    from agentscope_reme.vector_reme import VectorReMe
 
 __all__ = [
     "ApplicationContext",
@@ -56,6 +58,7 @@ __all__ = [
     "LocalEmbedding",
     "LocalFileStore",
     "MarkdownFileChunker",
+    "MemoryNode",
     "Message",
     "ModelRequired",
     "ReMe",
@@ -71,6 +74,7 @@ __all__ = [
     "RuntimeContext",
     "SearchHit",
     "Settings",
+    "VectorReMe",
 ]
 
 _MODULES = {
@@ -84,6 +88,8 @@ _MODULES = {
     "settings": "Settings",
     "steps": "ApplicationContext BaseStep Ref RuntimeContext",
     "store": "BM25Index BaseFileStore FileCatalog FileGraph LocalFileStore",
+    "typed.nodes": "MemoryNode",
+    "vector_reme": "VectorReMe",
     "agentscope_v1": "ReMeLongTermMemory ReMeMemory ReMeToolkit",
     "agentscope_v2": "ReMeMemoryMiddleware ReMeOffloader",
     "copaw": "CoPawInMemoryMemory ReMeCopaw",
@@ -97,16 +103,24 @@ _LINES = {
 }
 
 
+_OF_BOTH_LINES = tuple(__all__)
 if not TYPE_CHECKING:  # a star import takes the names of the installed line only
+    del __all__  # made by `__getattr__` when it is asked for: looking for the line takes time
+
+
+def _of_the_installed_line() -> list[str]:
     from agentscope_reme.agentscope_line import installed_line
 
-    _FOREIGN = {1: {"agentscope_v2"}, 2: {"agentscope_v1", "copaw"}}.get(
-        installed_line(), {*_LINES, "agentscope_line"}
+    foreign = {1: {"agentscope_v2"}, 2: {"agentscope_v1", "copaw"}}.get(
+        installed_line() or 0, {*_LINES, "agentscope_line"}
     )
-    __all__ = [name for name in __all__ if _HOME[name] not in _FOREIGN]
+    return [name for name in _OF_BOTH_LINES if _HOME[name] not in foreign]
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__all__":
+        globals()[name] = _of_the_installed_line()
+        return globals()[name]
     home = _HOME.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -125,4 +139,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *_of_the_installed_line()})

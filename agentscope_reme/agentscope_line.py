@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from typing import Literal
 
 Line = Literal[1, 2]
@@ -12,6 +11,8 @@ Line = Literal[1, 2]
 @cache
 def installed_line() -> Line | None:
     """1 or 2 by the major version of the installed ``agentscope``; ``None`` without one."""
+    from importlib.metadata import PackageNotFoundError, version  # late: it costs 10 ms
+
     try:
         major = version("agentscope").split(".")[0]
     except PackageNotFoundError:

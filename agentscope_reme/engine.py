@@ -7,7 +7,9 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, AsyncExitStack
 from datetime import time
-from typing import Final, Protocol
+from functools import cached_property
+from importlib import import_module
+from typing import TYPE_CHECKING, Final, Protocol
 
 from agentscope_reme.clock import Clock
 from agentscope_reme.errors import Closed, ReMeError
@@ -15,25 +17,25 @@ from agentscope_reme.files.disk import Disk
 from agentscope_reme.files.journal import Journal
 from agentscope_reme.files.locks import WorkspaceLocks
 from agentscope_reme.files.session_logs import SessionLogs
-from agentscope_reme.ports import AgentPort, ChatPort, EmbeddingPort
+from agentscope_reme.ports import AgentPort, ChatPort, EmbeddingPort, embeds_images
 from agentscope_reme.runtime.embedder import Embedder
 from agentscope_reme.runtime.failures import FailureLog
 from agentscope_reme.runtime.index_upkeep import IndexUpkeep
+from agentscope_reme.runtime.pictures import Pictures
 from agentscope_reme.runtime.schedule import DailyJob, Schedule
 from agentscope_reme.runtime.serial_worker import SerialWorker
 from agentscope_reme.settings import Settings
 from agentscope_reme.steps.context import ApplicationContext, Components
-from agentscope_reme.steps.distil import DistilStep
-from agentscope_reme.steps.dream import AutoDreamStep
-from agentscope_reme.steps.retention import RetentionStep
 from agentscope_reme.store.base import BaseFileStore
 from agentscope_reme.store.indexer import FileIndexer
 from agentscope_reme.store.local_store import LocalFileStore
 from agentscope_reme.store.log_indexer import LogIndexer
-from agentscope_reme.store.watcher import WorkspaceWatcher
 from agentscope_reme.tools.redaction import Redactor
 from agentscope_reme.vault.vault import Vault
 from agentscope_reme.workspace import Workspace
+
+if TYPE_CHECKING:
+    from agentscope_reme.steps.distil import DistilStep
 
 _MOST_IN_VAIN: Final = 3
 """How often a session that fails while others succeed is caught up by itself; later its next turn,
@@ -80,10 +82,12 @@ class Engine:
         disk = Disk(fsync=settings.fsync)
         locks = WorkspaceLocks(workspace, patience_seconds=settings.lock_patience_seconds)
         store = store or LocalFileStore(workspace, settings=settings)
+        sees = store.keeps_pictures and embeds_images(embedding)
+        pictures = Pictures(workspace, store, disk, most_bytes=settings.embedded_picture_bytes)
         vault = Vault(
             workspace,
             store,
-            FileIndexer(settings),
+            FileIndexer(settings, pictures=sees),
             disk=disk,
             locks=locks,
             journal=Journal(workspace, disk=disk, clock=clock),
@@ -106,7 +110,7 @@ class Engine:
             redactor=Redactor(settings.secret_patterns),
             chat=chat,
             agent=agent,
-            embedder=_embedder(embedding, store, clock, self.failures),
+            embedder=_embedder(embedding, store, clock, self.failures, pictures if sees else None),
         )
         self.application: Final = ApplicationContext(self.components)
         self.upkeep: Final = IndexUpkeep(
@@ -125,7 +129,6 @@ class Engine:
             locks,
             on_failure=self.failures.report,
         )
-        self._distil = DistilStep()
         self._distiller: SerialWorker | None = None
         self._opened = AsyncExitStack()
         self._turns: dict[str, int] = {}
@@ -222,12 +225,16 @@ class Engine:
         opened.push_async_callback(self.schedule.close)
         await self.schedule.start()
         if parts.settings.watch:
+            from agentscope_reme.store.watcher import WorkspaceWatcher
+
             watcher = WorkspaceWatcher(
                 parts.workspace, parts.settings, self._on_paths, self.failures.report
             )
             self.watching = watcher.notices
             opened.push_async_callback(watcher.stop)
             await watcher.start()
+            # A process that stays: no reply shall wait while a module is loaded.
+            await asyncio.to_thread(_load_the_rest)
 
     def _daily_jobs(self) -> list[DailyJob]:
         """What the settings ask for once a day."""
@@ -240,15 +247,25 @@ class Engine:
         return jobs
 
     async def _dream(self) -> None:
+        from agentscope_reme.steps.dream import AutoDreamStep
+
         await AutoDreamStep()(self.application)
         self.embed_soon()
 
     async def _retain(self) -> None:
+        from agentscope_reme.steps.retention import RetentionStep
+
         await RetentionStep()(self.application, dry_run=False)
 
     def _background(self) -> list[Background]:
         parts = (self.upkeep, self._distiller, self.components.embedder, self.schedule)
         return [part for part in parts if part is not None]
+
+    @cached_property
+    def _distil(self) -> DistilStep:
+        from agentscope_reme.steps.distil import DistilStep
+
+        return DistilStep()
 
     def _submit(self, session_id: str, *, again: bool = False) -> None:
         if self._distiller is None:
@@ -287,8 +304,19 @@ class Engine:
 
 
 def _embedder(
-    model: EmbeddingPort | None, store: BaseFileStore, clock: Clock, failures: FailureLog
+    model: EmbeddingPort | None,
+    store: BaseFileStore,
+    clock: Clock,
+    failures: FailureLog,
+    pictures: Pictures | None,
 ) -> Embedder | None:
     if model is None:
         return None
-    return Embedder(model, store, clock=clock, on_failure=failures.report)
+    return Embedder(model, store, clock=clock, on_failure=failures.report, pictures=pictures)
+
+
+def _load_the_rest() -> None:
+    """What calls would load when they are made first."""
+    for name in ("recall", "record", "archive", "distil", "dream"):
+        import_module(f"{__package__}.steps.{name}")
+    import_module(f"{__package__}.tools.agent_tools")

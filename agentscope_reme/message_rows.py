@@ -124,7 +124,8 @@ def _blocks(row: Mapping[str, Any]) -> list[Block]:
     if row.get("role") == "tool":
         call_id = str(row.get("tool_call_id") or "")
         name = str(row.get("name") or "")
-        return [ToolResultBlock(id=call_id, name=name, output=_output(content))]
+        output = _output(content)
+        return [ToolResultBlock(id=call_id, name=name, output=output, failed=_failed(row))]
     return [*_content_blocks(content), *_tool_calls(row.get("tool_calls"))]
 
 
@@ -198,9 +199,16 @@ def _part(part: object) -> Block:
                 name=str(part.get("name") or ""),
                 output=_output(part.get("output")),
                 omitted=part.get("omitted"),
+                failed=_failed(part),
             )
         case kind:
             return _unknown(kind)
+
+
+def _failed(result: Mapping[str, Any]) -> bool | None:
+    """What the row says about a tool's success; ``None`` unless it says that it failed."""
+    said = (result.get("failed"), result.get("is_error"), result.get("state") == "error")
+    return True if any(answer is True for answer in said) else None
 
 
 def _unknown(kind: object) -> TextBlock:

@@ -104,6 +104,8 @@ class ToolResultBlock(_Neutral):
     output: tuple[TextBlock | DataBlock, ...] = ()
     omitted: _Words | None = None
     """Where the payload is, or how large it was, when ``output`` was left out."""
+    failed: bool | None = None
+    """True when the tool is known to have failed; ``None`` when nobody said."""
 
 
 Block = Annotated[

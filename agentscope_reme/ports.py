@@ -8,8 +8,8 @@ of a memory.
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, runtime_checkable
 from urllib.parse import urlsplit
@@ -103,6 +103,8 @@ class Tool:
     args: type[BaseModel]
     call: Callable[[Any], Awaitable[ToolOutput]]
     read_only: bool = False
+    adapted: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What adapters made of it, under names of their own, so that it is made once."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "call", _checking(self.name, self.args, self.call))
@@ -231,6 +233,60 @@ def prompt_budget(agent: object, most_tokens: int) -> int:
     return min(most_tokens, max(1, window // 2))
 
 
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """A piece of what a model is just saying; ``thinking`` when it reasons by itself."""
+
+    text: str
+    thinking: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """One whole message of a reply: what the model said and called, or what tools answered."""
+
+    message: Message
+
+
+ReplyEvent = Delta | Spoken
+
+Refit = Callable[[Sequence[Message]], Awaitable[Sequence[Message] | None]]
+"""Given a window before a call of the model: another window in its place, or ``None``."""
+
+
+class ReplyPort(Protocol):
+    """A model that answers in a conversation, with tools, while a person watches."""
+
+    @property
+    def supports_images(self) -> bool:
+        """Whether image blocks in the messages reach the model."""
+
+    def reply(
+        self,
+        instructions: str,
+        messages: Sequence[Message],
+        tools: Sequence[Tool],
+        *,
+        max_iters: int = 50,
+        refit: Refit | None = None,
+    ) -> AsyncGenerator[ReplyEvent, None]:
+        """Answer the last message, piece by piece, until no tool is called any more.
+
+        A model's message is told whole before its tools run, their answers as they come. Who stops
+        listening, or is cancelled, stops model and tools.
+
+        Args:
+            instructions: the system prompt.
+            messages: the window, oldest first; calls and results in pairs.
+            tools: what may be called.
+            max_iters: the most model calls of one reply.
+            refit: looks at the window before every call, and may replace it.
+
+        Raises:
+            ModelFailed: the provider failed; what was told before stands.
+        """
+
+
 class EmbeddingPort(Protocol):
     """Turns texts or images into vectors of one space."""
 
@@ -271,6 +327,20 @@ class PreparedEmbedding(Protocol):
         Raises:
             ModelFailed: it cannot.
         """
+
+
+@runtime_checkable
+class ImageEmbedding(Protocol):
+    """What an `EmbeddingPort` can say beside: whether it takes pictures as well as texts."""
+
+    @property
+    def embeds_images(self) -> bool:
+        """Whether `EmbeddingPort.embed` takes images with Base64 data, in the space of texts."""
+
+
+def embeds_images(model: object) -> bool:
+    """Whether an embedding model takes pictures."""
+    return isinstance(model, ImageEmbedding) and model.embeds_images
 
 
 def space_name(provider: str, model: str, dimensions: object, endpoint: object = None) -> str:
@@ -355,15 +425,6 @@ class MemoryService(Protocol):
 
     def report_failure(self, where: str, error: BaseException) -> None:
         """Log once per kind of failure, count it and show it in `status()`."""
-
-
-@runtime_checkable
-class Openable(Protocol):
-    """What a memory can say beside `MemoryService`: whether it is open."""
-
-    @property
-    def is_open(self) -> bool:
-        """Whether its calls need not wait for a start."""
 
 
 @runtime_checkable

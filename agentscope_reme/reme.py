@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from agentscope_reme.clock import Clock
-from agentscope_reme.context.compactor import Compactor
 from agentscope_reme.engine import Engine
 from agentscope_reme.errors import BadInput
 from agentscope_reme.facade.dreams import DreamCalls
@@ -27,8 +27,12 @@ from agentscope_reme.facade.resources import ResourceCalls
 from agentscope_reme.prompts import LANGUAGES
 from agentscope_reme.results import AutoMemoryResult
 from agentscope_reme.settings import Settings
-from agentscope_reme.steps import ClaudeCodeMemoryStep
 from agentscope_reme.workspace import Workspace
+
+if TYPE_CHECKING:
+    from agentscope_reme.context.compactor import Compactor
+    from agentscope_reme.steps import ClaudeCodeMemoryStep
+    from agentscope_reme.store.base import BaseFileStore
 
 
 class ReMe(RecordingCalls, DreamCalls, FileCalls, ForgetCalls, JournalCalls, ResourceCalls):
@@ -48,6 +52,9 @@ class ReMe(RecordingCalls, DreamCalls, FileCalls, ForgetCalls, JournalCalls, Res
         timezone: an IANA name, in which days begin; the machine's zone without it.
         settings: limits and budgets.
         clock: the source of "now"; for tests.
+        file_store: makes the store that keeps the index: a `SharedIndex` of
+            `agentscope_reme.store.scaleout`, so that many workers share one, or any other callable.
+            A `LocalFileStore` without it.
 
     Raises:
         BadInput: an argument is not usable.
@@ -65,6 +72,7 @@ class ReMe(RecordingCalls, DreamCalls, FileCalls, ForgetCalls, JournalCalls, Res
         timezone: str | None = None,
         settings: Settings | None = None,
         clock: Clock | None = None,
+        file_store: Callable[[Workspace, Settings], BaseFileStore] | None = None,
     ) -> None:
         if language not in LANGUAGES:
             raise BadInput(language, "not a language this library speaks", f"Use {LANGUAGES}.")
@@ -77,20 +85,32 @@ class ReMe(RecordingCalls, DreamCalls, FileCalls, ForgetCalls, JournalCalls, Res
         refuse_formatter(formatter)
         chat = chat_port_of(chat_model, formatter)
         agent = agent_port_of(chat_model, formatter)
+        workspace, settings = Workspace(workspace_dir, user=user), settings or Settings()
         super().__init__(
             Engine(
-                Workspace(workspace_dir, user=user),
-                settings=settings or Settings(),
+                workspace,
+                settings=settings,
                 clock=clock or Clock(timezone),
                 language=language,
                 chat=chat,
                 agent=agent,
                 embedding=embedding_port_of(embedding_model),
+                store=None if file_store is None else file_store(workspace, settings),
             )
         )
-        lacks = "" if agent is None else "this model only runs tools (no method `complete`)"
-        self._compactor = Compactor(chat, language, lacks=lacks)
-        self._claude_code_step = ClaudeCodeMemoryStep()
+        self._lacks = "" if agent is None else "this model only runs tools (no method `complete`)"
+
+    @cached_property
+    def _compactor(self) -> Compactor:
+        from agentscope_reme.context.compactor import Compactor
+
+        return Compactor(self._engine.components.chat, self.language, lacks=self._lacks)
+
+    @cached_property
+    def _claude_code_step(self) -> ClaudeCodeMemoryStep:
+        from agentscope_reme.steps import ClaudeCodeMemoryStep
+
+        return ClaudeCodeMemoryStep()
 
     @property
     def language(self) -> str:

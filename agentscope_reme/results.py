@@ -16,7 +16,7 @@ class Result(BaseModel):
     ``answer`` is what an agent or a terminal shows; it alone tells what happened.
     """
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)  # a process needs a few of them
 
     success: bool = True
     answer: str = ""
@@ -39,23 +39,32 @@ class BranchCounts(BaseModel):
 
 
 class SearchResult(Result):
-    """Hits, best first."""
+    """Hits, best first.
+
+    ``keywords_only`` is true whenever there is an embedding model and vectors were of no use: it
+    does not answer, or they are still being made. ``notice`` says why in words, the first time.
+    """
 
     hits: list[SearchHit] = Field(default_factory=list)
     counts: BranchCounts = BranchCounts()
     truncated: bool = False
+    keywords_only: bool = False
+    notice: str = ""
 
 
 class RecallResult(Result):
     """A pack for a prompt: ``answer`` is the wrapped text, empty without evidence.
 
-    ``media`` holds images to show beside the text, when they were asked for.
+    ``media`` holds images to show beside the text, when they were asked for. ``keywords_only`` and
+    ``notice`` are as in `SearchResult`; the notice stands in the pack as well.
     """
 
     hits: list[SearchHit] = Field(default_factory=list)
     media: list[DataBlock] = Field(default_factory=list)
     evidence: bool = False
     tokens: int = 0
+    keywords_only: bool = False
+    notice: str = ""
 
 
 class NodeHit(BaseModel):
@@ -387,6 +396,20 @@ class IndexResult(Result):
     files: int = 0
     chunks: int = 0
     removed: int = 0
+    failed: list[Failure] = Field(default_factory=list)
+
+
+class ExchangeResult(Result):
+    """What an export or import of typed memories did.
+
+    ``created``, ``updated`` and ``removed`` name files after an export, memories after an import.
+    ``failed`` are files that were left alone, and why: edited ones, copies, unreadable ones.
+    """
+
+    created: list[str] = Field(default_factory=list)
+    updated: list[str] = Field(default_factory=list)
+    removed: list[str] = Field(default_factory=list)
+    unchanged: int = 0
     failed: list[Failure] = Field(default_factory=list)
 
 

@@ -74,6 +74,9 @@ class SearchHit(_Record):
 
     ``scores`` and ``ranks`` are keyed by branch (``keyword``, ``vector``); ranks start at 1.
     ``parts`` says what each branch contributed: they add up to ``score``.
+
+    A picture has a ``media_type``, and ``said_in`` names the passage of the log in which it was
+    said, as ``path:start-end``, where that is known.
     """
 
     chunk_id: str
@@ -91,6 +94,8 @@ class SearchHit(_Record):
     description: str = ""
     outlinks: tuple[FileLink, ...] = ()
     inlinks: tuple[FileLink, ...] = ()
+    media_type: str = ""
+    said_in: str = ""
 
 
 def content_hash(data: bytes) -> str:

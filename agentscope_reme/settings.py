@@ -74,6 +74,10 @@ class Settings(BaseModel):
     max_indexed_file_bytes: int = Field(default=20 * 1024 * 1024, ge=1024)
     """Larger files are kept but not searched; `doctor()` lists them."""
 
+    index_helpers: int = Field(default=3, ge=0)
+    """Processes that help to index 1,000 new files or more, at most one for each processor. Each
+    takes about 100 MB while it lasts; with 0 none is started."""
+
     tool_answer_bytes: int = Field(default=32 * 1024, ge=1024)
     """Cap on every text handed to an agent, in UTF-8 bytes."""
 
@@ -143,8 +147,17 @@ class Settings(BaseModel):
     fusion: Literal["rrf", "score"] = "score"
     """How keyword and vector rankings are combined: by normalised scores, or by reciprocal rank."""
 
+    vector_index: Literal["auto", "exact", "compressed"] = "auto"
+    """How vectors are kept in memory and compared: ``exact``, every one in single precision;
+    ``compressed``, in half precision behind a sketch of one bit per number, which misses less than
+    one in a hundred of the best ten; ``auto`` is exact up to 128 million numbers (333,000 vectors
+    of 384, 125,000 of 1,024) and compressed beyond. What is found is compared exactly by all."""
+
     embedding_deadline_ms: int = Field(default=3000, ge=1)
     """How long a search waits for the vector of its query, in milliseconds."""
+
+    embedded_picture_bytes: int = Field(default=5 * 1024 * 1024, ge=1)
+    """Larger pictures are not sent to an embedding model, and so not found by what they show."""
 
     embedding_cache_vectors: int = Field(default=200_000, ge=0)
     """How many vectors are kept under ``metadata/`` in case the index is lost or made anew: 150 MB

@@ -18,7 +18,7 @@ from urllib.parse import unquote
 
 from agentscope_reme.errors import BadInput, BadPath, StorageFailed
 
-INTERNAL_FOLDERS: Final = frozenset({"metadata", "journal", "trash", "users", ".locks"})
+INTERNAL_FOLDERS: Final = frozenset({"metadata", "journal", "trash", "typed", "users", ".locks"})
 """Folders the library keeps for itself; no path of a caller may point into them."""
 
 LAYERS: Final = ("daily", "digest", "session", "resource")
@@ -28,6 +28,7 @@ PERMANENT_FOLDERS: Final = frozenset({*LAYERS, "memory"}) | INTERNAL_FOLDERS
 """Top-level folders that cannot be deleted or moved."""
 
 MARKDOWN_SUFFIXES: Final = frozenset({".md", ".markdown"})
+PICTURE_SUFFIXES: Final = frozenset({".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp"})
 """Files that have front matter, sections and links of their own; logs and data are evidence."""
 
 DIGEST_BUCKETS: Final = ("personal", "procedure", "wiki")
@@ -226,6 +227,11 @@ def _may_lead_elsewhere(root: str, path: str) -> bool:
 def is_markdown(path: str) -> bool:
     """Whether a file of this name is read as Markdown, has links, and is rewritten with them."""
     return path.lower().endswith(tuple(MARKDOWN_SUFFIXES))
+
+
+def is_picture(path: str) -> bool:
+    """Whether a path names a picture of a kind models are shown."""
+    return path.lower().endswith(tuple(PICTURE_SUFFIXES))
 
 
 def refuse_permanent(path: str) -> None:

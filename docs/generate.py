@@ -17,14 +17,17 @@ from agentscope_reme.settings import Settings
 
 DOCS: Final = Path(__file__).resolve().parent
 PACKAGE: Final = DOCS.parent / "agentscope_reme"
-_SOURCES: Final = ("reme.py", "facade/*.py", "copaw/*.py", "results.py", "schema.py")
+_SOURCES: Final = (
+    *("reme.py", "vector_reme.py", "facade/*.py", "copaw/*.py"),
+    *("results.py", "schema.py", "typed/nodes.py"),
+)
 _NOTE: Final = "<!-- written by docs/generate.py -->"
 _UNITS: Final = {  # by how the name of a setting ends
     "forget_after_days": "days, by layer",
     **{"_bytes": "bytes", "_byte_size": "bytes", "_vectors": "vectors", "_num": "images"},
     **{"_ms": "milliseconds", "_seconds": "seconds", "_hours": "hours", "_days": "days"},
     **{"_tokens": "estimated tokens", "_threshold": "estimated tokens", "_turns": "replies"},
-    **{"_iters": "model calls", "_calls": "model calls", "_at": "`HH:MM`"},
+    **{"_iters": "model calls", "_calls": "model calls", "_at": "`HH:MM`", "_helpers": "processes"},
 }
 
 _Call = ast.FunctionDef | ast.AsyncFunctionDef
@@ -72,7 +75,7 @@ class _Reference:
         rows = ["# Calls and results", "", _NOTE, ""]
         rows += ["Arguments and errors: `help(ReMe.search)`. Every `...Result` has `success: bool`"]
         rows += ["and `answer: str`, which alone tells what happened, and the fields below.", ""]
-        for facade in ("ReMe", "ReMeCopaw"):
+        for facade in ("ReMe", "ReMeCopaw", "VectorReMe"):
             rows += [f"## {facade}", "", _sentence(self._classes[facade]), "", *self._calls(facade)]
         rows += ["## Results", ""]
         for name in self._mentioned:  # which grows: results are made of others
@@ -126,8 +129,9 @@ def _signature(call: _Call, facade: str) -> str:
 
 
 def _is_public(call: _Call) -> bool:
-    setters = [mark for mark in call.decorator_list if ast.unparse(mark).endswith(".setter")]
-    return call.name == "__init__" or not (call.name.startswith("_") or setters)
+    marks = [ast.unparse(mark) for mark in call.decorator_list]
+    repeated = any(mark == "overload" or mark.endswith(".setter") for mark in marks)
+    return call.name == "__init__" or not (call.name.startswith("_") or repeated)
 
 
 def _sentence(node: ast.Module | ast.ClassDef | _Call) -> str:

@@ -31,7 +31,7 @@ from agentscope_reme.ports import AgentRun, Tool
 T = TypeVar("T", bound=BaseModel)
 
 
-class _BackgroundAgent(ReActAgent):
+class QuietAgent(ReActAgent):
     """A `ReActAgent` that ends instead of chatting.
 
     The application's class hooks, which AgentScope keeps in one dictionary for all agents of a
@@ -63,7 +63,7 @@ class _BackgroundAgent(ReActAgent):
 
 
 for _moment in ReActAgent.supported_hook_types:
-    setattr(_BackgroundAgent, f"_class_{_moment}_hooks", OrderedDict())
+    setattr(QuietAgent, f"_class_{_moment}_hooks", OrderedDict())
 
 
 class ModelAgent:
@@ -131,10 +131,10 @@ class ModelAgent:
         tools: Sequence[Tool],
         max_iters: int,
         messages: Sequence[Message],
-    ) -> _BackgroundAgent:
+    ) -> QuietAgent:
         toolkit = Toolkit()
         register_tools(toolkit, tools)
-        agent = _BackgroundAgent(
+        agent = QuietAgent(
             name=self._name,
             sys_prompt=instructions,
             model=model,

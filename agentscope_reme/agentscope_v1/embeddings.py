@@ -46,6 +46,11 @@ class ModelEmbeddings:
         address = getattr(getattr(model, "client", None), "base_url", None)
         return space_name(type(model).__name__, model.model_name, model.dimensions, address)
 
+    @property
+    def embeds_images(self) -> bool:
+        """Whether the model's class says that it takes images."""
+        return self._multimodal
+
     async def embed(self, inputs: Sequence[str | DataBlock]) -> list[list[float]]:
         """One vector per input, in order.
 

@@ -14,8 +14,8 @@ from typing import Final
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
+from agentscope_reme.files.picture_types import image_type
 from agentscope_reme.messages import Block, DataBlock, Message
-from agentscope_reme.tools.images import image_type
 
 LARGEST_LOCAL_FILE: Final = 20 * 1024 * 1024
 """A larger file is named in words instead of being read, in bytes."""

@@ -34,7 +34,7 @@ from agentscope_reme.ports import AgentRun, Tool, Usage
 
 T = TypeVar("T", bound=BaseModel)
 
-_MOST_IMAGES: Final = 1000  # the caller limits images; AgentScope would drop the oldest above 5
+MOST_IMAGES: Final = 1000  # the caller limits images; AgentScope would drop the oldest above 5
 _ASK: Final = "Now give the result in the required form."
 _TAKES_SCHEMA: Final = "structured_schema" in inspect.signature(Agent.reply).parameters
 
@@ -179,9 +179,9 @@ class _Run(Generic[T]):
             toolkit=Toolkit(tools=[as_toolbase(tool) for tool in tools]),
             middlewares=[self._meter],
             # The last of the allowed calls belongs to the structured answer, where there is one.
-            react_config=_react_config(max_iters - 1 if output else max_iters),
-            context_config=_with_fields(ContextConfig, max_image_num=_MOST_IMAGES),
-            **_without_injection(),
+            react_config=react_config(max_iters - 1 if output else max_iters),
+            context_config=with_fields(ContextConfig, max_image_num=MOST_IMAGES),
+            **without_injection(),
         )
 
     async def finish(self) -> AgentRun[T]:
@@ -259,8 +259,9 @@ def _as_words(block: Block) -> Block:
     return block
 
 
-def _react_config(max_iters: int) -> ReActConfig:
-    return _with_fields(
+def react_config(max_iters: int) -> ReActConfig:
+    """So many rounds; a cancellation stays one."""
+    return with_fields(
         ReActConfig,
         max_iters=max_iters,
         structured_output_grace_iters=1,
@@ -271,11 +272,12 @@ def _react_config(max_iters: int) -> ReActConfig:
 C = TypeVar("C", bound=BaseModel)
 
 
-def _with_fields(kind: type[C], **values: Any) -> C:
+def with_fields(kind: type[C], **values: Any) -> C:
     """A configuration with those of the values that this release of AgentScope knows."""
     return kind(**{name: value for name, value in values.items() if name in kind.model_fields})
 
 
-def _without_injection() -> dict[str, Any]:
+def without_injection() -> dict[str, Any]:
+    """The argument that keeps AgentScope's clock out of a context, where a release has it."""
     config = getattr(agentscope.agent, "InjectionConfig", None)
     return {"injection_config": config(inject_runtime_state=False)} if config else {}

@@ -137,7 +137,9 @@ def _to_block(block: Any, as_given: bool = False) -> Block | None:
         case scope.ToolCallBlock():
             return ToolCallBlock(id=block.id, name=block.name, input=block.input)
         case scope.ToolResultBlock():
-            return ToolResultBlock(id=block.id, name=block.name, output=_to_output(block.output))
+            failed = True if block.state == scope.ToolResultState.ERROR else None
+            output = _to_output(block.output)
+            return ToolResultBlock(id=block.id, name=block.name, output=output, failed=failed)
         case scope.HintBlock():
             return None
         case _:  # a kind of block that did not exist when this was written
@@ -231,7 +233,9 @@ def _from_block(block: Block, role: str) -> Any:
                 id=block.id,
                 name=block.name,
                 output=_from_output(block),
-                state=scope.ToolResultState.SUCCESS,
+                state=scope.ToolResultState.ERROR
+                if block.failed
+                else scope.ToolResultState.SUCCESS,
             )
 
 

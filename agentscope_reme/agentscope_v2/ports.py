@@ -111,6 +111,13 @@ class _EmbeddingModelPort:
         address = getattr(model.credential, "base_url", None)
         return space_name(type(model).__name__, model.model, model.dimensions, address)
 
+    @property
+    def embeds_images(self) -> bool:
+        # AgentScope 2.0.3 knows it of DashScope's models, under another name.
+        return bool(
+            self._model.supports_multimodal or getattr(self._model, "_is_multimodal", False)
+        )
+
     async def embed(self, inputs: Sequence[str | DataBlock]) -> list[list[float]]:
         try:
             asked = [self._input(item) for item in inputs]
@@ -142,7 +149,7 @@ class _EmbeddingModelPort:
     def _input(self, item: str | DataBlock) -> Any:
         if isinstance(item, str):
             return item
-        if not self._model.supports_multimodal:
+        if not self.embeds_images:
             raise ModelFailed(
                 item.media_type,
                 f"{self._model.model} embeds text only",

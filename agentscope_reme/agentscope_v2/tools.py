@@ -98,8 +98,16 @@ async def register_tools(toolkit: Toolkit, tools: Sequence[Tool]) -> list[str]:
     # Looked at again after the pause: another agent may share this toolkit.
     for tool in _missing(toolkit, tools):
         if tool.name not in taken:
-            await _add(toolkit, as_toolbase(tool, in_its_session=True))
+            await _add(toolkit, _shared(tool))
     return _ours(toolkit, tools)
+
+
+def _shared(tool: Tool) -> ToolBase:
+    """One for all toolkits: an agent service makes a toolkit for every turn."""
+    made = tool.adapted.get(__name__)
+    if not isinstance(made, MemoryTool):
+        made = tool.adapted[__name__] = MemoryTool(tool, in_its_session=True)
+    return made
 
 
 def _ours(toolkit: Toolkit, tools: Sequence[Tool]) -> list[str]:

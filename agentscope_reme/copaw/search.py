@@ -10,7 +10,8 @@ from typing import Any, Final
 
 from agentscope_reme.copaw.memory_files import LONG_TERM
 from agentscope_reme.schema import SearchHit
-from agentscope_reme.steps.search import SearchArguments, SearchStep
+from agentscope_reme.steps.search import SearchStep
+from agentscope_reme.steps.search_arguments import SearchArguments
 
 DEFAULT_RESULTS: Final = 5
 DEFAULT_SCORE: Final = 0.1

@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from agentscope_reme.agentscope_v1 import agent_port, chat_port
 from agentscope_reme.copaw.memory_files import AREAS
 from agentscope_reme.errors import ModelFailed, ModelRequired
 from agentscope_reme.facade.files import FileCalls
 from agentscope_reme.facade.journal import JournalCalls
+from agentscope_reme.facade.models import agent_port_of, chat_port_of
 from agentscope_reme.facade.recording import RecordingCalls
 from agentscope_reme.messages import Message
 from agentscope_reme.ports import (
@@ -50,6 +50,10 @@ class CopawCalls(RecordingCalls, FileCalls, JournalCalls):
         """
         return await self._ready()
 
+    def operations(self, scope: Scope) -> FileOperations:
+        """The file operations of an actor; started with `opened`."""
+        return self._operations(scope)
+
     def _operations(self, scope: Scope) -> FileOperations:
         return super()._operations(COPAW_AGENT if scope is AGENT else scope)
 
@@ -67,8 +71,8 @@ class CurrentModel:
     @property
     def supports_images(self) -> bool:
         """Whether image blocks reach the model."""
-        model, formatter = self._of()
-        return model is not None and chat_port(model, formatter).supports_images
+        port = chat_port_of(*self._of())
+        return port is not None and port.supports_images
 
     def chat(self) -> ChatPort:
         """The model for completions.
@@ -76,7 +80,10 @@ class CurrentModel:
         Raises:
             ModelRequired: the host has set none.
         """
-        return chat_port(*self._set())
+        port = chat_port_of(*self._of())
+        if port is None:
+            raise ModelRequired("ReMeCopaw")
+        return port
 
     def agent(self) -> AgentPort:
         """The model for runs with tools.
@@ -84,7 +91,10 @@ class CurrentModel:
         Raises:
             ModelRequired: the host has set none.
         """
-        return agent_port(*self._set())
+        port = agent_port_of(*self._of())
+        if port is None:
+            raise ModelRequired("ReMeCopaw")
+        return port
 
     async def complete(self, messages: Sequence[Message]) -> ChatReply:
         """Answer with text; see `ChatPort`."""
@@ -114,12 +124,6 @@ class CurrentModel:
         return await agent.run(
             instructions, messages, tools, output, max_iters=max_iters, deadline=deadline
         )
-
-    def _set(self) -> tuple[Any, Any]:
-        model, formatter = self._of()
-        if model is None:
-            raise ModelRequired("ReMeCopaw")
-        return model, formatter
 
 
 @contextmanager

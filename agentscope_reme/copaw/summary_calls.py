@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from agentscope_reme.copaw.as_service import ServiceCalls
-from agentscope_reme.copaw.host_tools import with_host_tools
 from agentscope_reme.copaw.pending import PendingSummaries, PendingSummary
 from agentscope_reme.copaw.service import CopawCalls, CurrentModel
 from agentscope_reme.copaw.summarizer import Summarizer, Summary, SummaryRequest
@@ -143,4 +142,8 @@ class SummaryCalls(ServiceCalls):
         )
 
     def _widened(self, own: Sequence[Tool]) -> list[Tool]:
+        if self.toolkit is None:
+            return list(own)
+        from agentscope_reme.copaw.host_tools import with_host_tools  # AgentScope 1.x
+
         return with_host_tools(own, self.toolkit)

@@ -8,20 +8,17 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from agentscope_reme.agentscope_line import installed_line, require_line
-from agentscope_reme.context.result_files import VaultResultFiles
-from agentscope_reme.context.tool_results import ResultLimits, ToolResultCompactor
 from agentscope_reme.errors import BadInput, ReMeError
 from agentscope_reme.facade.index import IndexCalls
 from agentscope_reme.facade.models import neutral
 from agentscope_reme.messages import Message, whole_characters
 from agentscope_reme.ports import MemoryService, Tool, ToolOutput
 from agentscope_reme.runtime.starting import started
-from agentscope_reme.tools.agent_tools import file_tools, search_tool
-from agentscope_reme.tools.scope import AGENT
 
 if TYPE_CHECKING:
     from agentscope_reme.agentscope_v1 import ReMeLongTermMemory, ReMeMemory, ReMeToolkit
     from agentscope_reme.agentscope_v2 import ReMeMemoryMiddleware
+    from agentscope_reme.context.tool_results import ResultLimits
 
 
 class AgentCalls(IndexCalls):
@@ -57,6 +54,9 @@ class AgentCalls(IndexCalls):
     def _all_tools(self) -> tuple[Tool, ...]:
         """Made once: an agent service asks for them at every turn."""
         report = self._engine.failures.report
+        from agentscope_reme.tools.agent_tools import file_tools, search_tool
+        from agentscope_reme.tools.scope import AGENT
+
         operations = self._operations(AGENT)
         search = search_tool(
             self.search, on_failure=report, answer_bytes=operations.settings.tool_answer_bytes
@@ -226,6 +226,9 @@ class AgentCalls(IndexCalls):
             BadMessage: one of them is no message.
             StorageFailed: a file could not be written.
         """
+        from agentscope_reme.context.result_files import VaultResultFiles
+        from agentscope_reme.context.tool_results import ToolResultCompactor
+
         known = neutral(messages)
         parts = await self._ready()
         files = VaultResultFiles(parts.vault, parts.disk)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from agentscope_reme.engine import Engine
 from agentscope_reme.errors import BadInput, Closed
-from agentscope_reme.files.views import FileView
 from agentscope_reme.steps.context import ApplicationContext, Components
-from agentscope_reme.tools.file_operations import FileOperations
-from agentscope_reme.tools.redacting_view import RedactingView
-from agentscope_reme.tools.scope import OWNER, Scope
-from agentscope_reme.vault.live_view import LiveView
+
+if TYPE_CHECKING:
+    from agentscope_reme.files.views import FileView
+    from agentscope_reme.tools.file_operations import FileOperations
+    from agentscope_reme.tools.scope import Scope
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -101,6 +101,11 @@ class Calls:
             )
 
     def _operations(self, scope: Scope) -> FileOperations:
+        from agentscope_reme.tools.file_operations import FileOperations
+        from agentscope_reme.tools.redacting_view import RedactingView
+        from agentscope_reme.tools.scope import OWNER
+        from agentscope_reme.vault.live_view import LiveView
+
         parts = self._engine.components
         view: FileView = LiveView(parts.vault, actor=scope.actor)
         if scope is not OWNER:
@@ -117,10 +122,15 @@ class Calls:
     async def _owner(self, operation: Callable[[FileOperations], R], *, changes: bool = False) -> R:
         """Run one file operation with the rights of the person who owns the memory."""
         await self._ready()
-        result = await asyncio.to_thread(operation, self._operations(OWNER))
+        result = await asyncio.to_thread(self._as_owner, operation)
         if changes:
             self._engine.embed_soon()
         return result
+
+    def _as_owner(self, operation: Callable[[FileOperations], R]) -> R:
+        from agentscope_reme.tools.scope import OWNER
+
+        return operation(self._operations(OWNER))
 
 
 def _failed(task: asyncio.Task[None]) -> bool:

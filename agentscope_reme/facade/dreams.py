@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+from typing import TYPE_CHECKING
+
 from agentscope_reme.facade.base import Calls
 from agentscope_reme.results import DreamResult, ProactiveResult
-from agentscope_reme.steps.dream import AutoDreamStep, ProactiveStep
+
+if TYPE_CHECKING:
+    from agentscope_reme.steps.dream import AutoDreamStep, ProactiveStep
 
 
 class DreamCalls(Calls):
     """Consolidate what was noted day by day, and see what may be worth raising."""
 
-    _auto_dream_step = AutoDreamStep()
-    _proactive_step = ProactiveStep()
+    @cached_property
+    def _auto_dream_step(self) -> AutoDreamStep:
+        from agentscope_reme.steps.dream import AutoDreamStep
+
+        return AutoDreamStep()
+
+    @cached_property
+    def _proactive_step(self) -> ProactiveStep:
+        from agentscope_reme.steps.dream import ProactiveStep
+
+        return ProactiveStep()
 
     async def auto_dream(
         self,

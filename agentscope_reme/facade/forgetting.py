@@ -3,22 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
 
 from agentscope_reme.facade.base import Calls
 from agentscope_reme.results import ForgetResult, RememberResult
-from agentscope_reme.steps.forget import ForgetStep
-from agentscope_reme.steps.remember import RememberStep
-from agentscope_reme.steps.retention import RetentionStep
 from agentscope_reme.tools.access import plain_text, text_list, whole_number
+
+if TYPE_CHECKING:
+    from agentscope_reme.steps.forget import ForgetStep
+    from agentscope_reme.steps.remember import RememberStep
+    from agentscope_reme.steps.retention import RetentionStep
 
 
 class ForgetCalls(Calls):
     """Explicit acts of the person; nothing of this happens by itself."""
 
-    _forget_step = ForgetStep()
-    _remember_step = RememberStep()
-    _retention_step = RetentionStep()
+    @cached_property
+    def _forget_step(self) -> ForgetStep:
+        from agentscope_reme.steps.forget import ForgetStep
+
+        return ForgetStep()
+
+    @cached_property
+    def _remember_step(self) -> RememberStep:
+        from agentscope_reme.steps.remember import RememberStep
+
+        return RememberStep()
+
+    @cached_property
+    def _retention_step(self) -> RetentionStep:
+        from agentscope_reme.steps.retention import RetentionStep
+
+        return RetentionStep()
 
     async def remember(
         self,

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Literal
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from agentscope_reme.errors import BadInput
 from agentscope_reme.facade.base import Calls
+from agentscope_reme.messages import DataBlock
 from agentscope_reme.results import (
     DoctorResult,
     GraphResult,
@@ -22,15 +25,14 @@ from agentscope_reme.results import (
 from agentscope_reme.runtime.embedder import Embedder
 from agentscope_reme.runtime.schedule import Schedule
 from agentscope_reme.settings import Settings
-from agentscope_reme.steps import IndexStep, RecallStep, SearchStep
-from agentscope_reme.steps.doctor import DoctorStep
-from agentscope_reme.steps.dream import dream_backlog
-from agentscope_reme.steps.graph import SnapshotStep, TraverseStep
-from agentscope_reme.steps.resources import pending_resources
-from agentscope_reme.steps.session import pending_sessions
+from agentscope_reme.steps import SearchStep
+from agentscope_reme.steps.context import Components
 from agentscope_reme.store.base import StoreStats
 from agentscope_reme.tools.access import whole_number
 from agentscope_reme.tools.answer_limit import counted
+
+if TYPE_CHECKING:
+    from agentscope_reme.steps import IndexStep, RecallStep
 
 _SCOPES: Final = ("all", "daily", "digest", "session", "resource")
 
@@ -39,8 +41,18 @@ class IndexCalls(Calls):
     """Find passages, walk links, and look after the index."""
 
     _search_step = SearchStep()
-    _recall_step = RecallStep()
-    _index_step = IndexStep()
+
+    @cached_property
+    def _recall_step(self) -> RecallStep:
+        from agentscope_reme.steps import RecallStep
+
+        return RecallStep()
+
+    @cached_property
+    def _index_step(self) -> IndexStep:
+        from agentscope_reme.steps import IndexStep
+
+        return IndexStep()
 
     async def search(
         self,
@@ -58,6 +70,7 @@ class IndexCalls(Calls):
         expand_links: bool = True,
         max_links_per_direction: int = 10,
         tool_context_id: str | None = None,
+        image: str | DataBlock | None = None,
     ) -> SearchResult:
         """Passages that answer a query, best first, with file, lines, date and links.
 
@@ -83,9 +96,12 @@ class IndexCalls(Calls):
             max_links_per_direction: how many of them, each way.
             tool_context_id: within one id a passage is returned once in
                 `Settings.seen_ttl_hours`.
+            image: a picture to search by, as its path in the workspace or as data; `query` may be
+                empty then. It takes an embedding model for texts and pictures.
 
         Raises:
-            BadInput: the query is empty or an argument is out of range.
+            BadInput: the query is empty or an argument is out of range, or `image` is no picture.
+            ModelRequired: `image` is given and the embedding model takes texts only.
         """
         await self._ready()
         arguments = {
@@ -102,6 +118,7 @@ class IndexCalls(Calls):
             "expand_links": expand_links,
             "max_links_per_direction": max_links_per_direction,
             "tool_context_id": tool_context_id,
+            "image": await self._picture(image),
         }
         upkeep, damages = self._engine.upkeep, self._engine.upkeep.damages
         found = await self._search_step(self._engine.application, **arguments)
@@ -110,6 +127,29 @@ class IndexCalls(Calls):
         if await upkeep.whole_again(since=damages):
             return await self._search_step(self._engine.application, **arguments)
         return found
+
+    async def _picture(self, image: str | DataBlock | None) -> DataBlock | None:
+        """A picture to search by, as a model takes it."""
+        if image is None:
+            return None
+        if isinstance(image, DataBlock):
+            return self._checked(image)
+        read = await self._owner(lambda files: files.read_image(image))
+        return DataBlock(media_type=read.media_type, data=read.data)
+
+    def _checked(self, image: DataBlock) -> DataBlock:
+        most = self._engine.components.settings.embedded_picture_bytes
+        if not image.is_image or not (image.data or image.url):
+            raise BadInput(
+                image.media_type, "`image` holds no picture", "Give Base64 data, or a web address."
+            )
+        if len(image.data or "") > most * 4 // 3 + 4:
+            raise BadInput(
+                f"{len(image.data or '')} characters of Base64",
+                f"the picture is larger than {most} bytes",
+                "Scale it down, or raise `Settings.embedded_picture_bytes`.",
+            )
+        return image
 
     async def recall(
         self, query: str, *, budget_tokens: int = 1500, media: bool = False
@@ -154,6 +194,8 @@ class IndexCalls(Calls):
     ) -> GraphResult:
         """The files around a file, by links, at most 500 of them."""
         await self._ready()
+        from agentscope_reme.steps.graph import TraverseStep
+
         return await TraverseStep()(
             self._engine.application, path=path, depth=depth, direction=direction
         )
@@ -161,6 +203,8 @@ class IndexCalls(Calls):
     async def graph_snapshot(self) -> GraphResult:
         """Every digest node, with its links to other nodes and to daily cards."""
         await self._ready()
+        from agentscope_reme.steps.graph import SnapshotStep
+
         return await SnapshotStep()(self._engine.application)
 
     async def list_tags(self) -> TagsResult:
@@ -189,7 +233,11 @@ class IndexCalls(Calls):
         await self._ready()
         result = await self._index_step(self._engine.application, full=True, scope=scope)
         self._engine.embed_soon()
-        return result
+        if result.answer:
+            return result
+        failed = f", {counted(len(result.failed), 'file')} failed" if result.failed else ""
+        told = f"{counted(result.files, 'file')} indexed{failed}."
+        return result.model_copy(update={"answer": told})
 
     async def optimize_index(self) -> IndexResult:
         """Reclaim what lazy deletion left in the index."""
@@ -200,6 +248,8 @@ class IndexCalls(Calls):
 
     async def doctor(self, repair: bool = False) -> DoctorResult:
         """Compare disk, index and links, and list every difference; `repair` corrects the index."""
+        from agentscope_reme.steps.doctor import DoctorStep
+
         await self._ready()
         return await DoctorStep()(self._engine.application, repair=repair)
 
@@ -207,8 +257,7 @@ class IndexCalls(Calls):
         """Counts, queues and every failure since the start."""
         parts = await self._ready()
         stats = await asyncio.to_thread(parts.store.stats)
-        pending = await asyncio.to_thread(pending_sessions, parts)
-        resources = await asyncio.to_thread(pending_resources, parts)
+        waiting = await asyncio.to_thread(_waiting, parts)
         failures = self._engine.failures
         notices = [
             *self._engine.notices,
@@ -219,9 +268,10 @@ class IndexCalls(Calls):
         rows = [
             f"{counted(stats.files, 'file')}, {counted(stats.chunks, 'chunk')}, "
             f"{counted(stats.links, 'link')}",
-            f"{len(pending)} session(s) waiting to be distilled, {self._engine.queued} job(s)",
+            f"{len(waiting.sessions)} session(s) waiting to be distilled, "
+            f"{self._engine.queued} job(s)",
             *(f"{where}: failed {n} time(s)" for where, n in failures.counts.items()),
-            *([f"{len(resources)} resource(s) waiting to be read"] if resources else []),
+            *_told_of_resources(waiting.resources),
             *_told_of(self._engine.schedule, parts.settings, stats),
             *notices,
         ]
@@ -230,7 +280,7 @@ class IndexCalls(Calls):
             root=str(parts.workspace.root),
             files=stats.files,
             chunks=stats.chunks,
-            pending_sessions=pending,
+            pending_sessions=waiting.sessions,
             queued_jobs=self._engine.queued,
             vectors_pending=await asyncio.to_thread(_vectors_pending, parts.embedder),
             dirty=list(parts.vault.dirty),
@@ -240,12 +290,32 @@ class IndexCalls(Calls):
             details={
                 "redacted": parts.redactor.counts,
                 "pinned": stats.pinned,
-                "pending_resources": resources,
-                "dream": await asyncio.to_thread(dream_backlog, parts),
+                "pending_resources": waiting.resources,
+                "dream": waiting.dream,
                 "schedule": await asyncio.to_thread(_schedule_of, self._engine.schedule),
                 "forget_after_days": dict(parts.settings.forget_after_days),
             },
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    sessions: list[str]
+    resources: list[str]
+    dream: dict[str, int]
+
+
+def _waiting(parts: Components) -> _Waiting:
+    """What no model has read yet; in a thread, because it loads what would read it."""
+    from agentscope_reme.steps.dream import dream_backlog
+    from agentscope_reme.steps.resources import pending_resources
+    from agentscope_reme.steps.session import pending_sessions
+
+    return _Waiting(pending_sessions(parts), pending_resources(parts), dream_backlog(parts))
+
+
+def _told_of_resources(waiting: Sequence[str]) -> list[str]:
+    return [f"{len(waiting)} resource(s) waiting to be read"] if waiting else []
 
 
 def _told_of(schedule: Schedule, settings: Settings, stats: StoreStats) -> list[str]:

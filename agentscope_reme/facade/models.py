@@ -10,7 +10,7 @@ from typing import Any, cast
 from agentscope_reme.agentscope_line import installed_line
 from agentscope_reme.errors import BadInput, BadMessage
 from agentscope_reme.messages import Message
-from agentscope_reme.ports import AgentPort, ChatPort, EmbeddingPort
+from agentscope_reme.ports import AgentPort, ChatPort, EmbeddingPort, ReplyPort
 
 _READ_AT_ONCE = 200
 """Messages that hold the event loop up for a few milliseconds at most."""
@@ -74,6 +74,28 @@ def agent_port_of(model: Any, formatter: Any) -> AgentPort | None:
             from agentscope_reme.agentscope_v2 import ports as second
 
             return second.agent_port(model, formatter)
+        case None:
+            raise BadInput(model, "no AgentScope is installed to run this model", _REMEDY)
+
+
+def reply_port_of(model: Any, formatter: Any) -> ReplyPort:
+    """A chat model as a `ReplyPort`; an object that is one already stays itself.
+
+    Raises:
+        BadInput: it is no chat model of the installed AgentScope, or none is installed.
+    """
+    if _has(model, "reply", "supports_images"):
+        return cast("ReplyPort", model)
+    _refuse_strangers(model, formatter)
+    match installed_line():
+        case 1:
+            from agentscope_reme.agentscope_v1 import chat_agent as first
+
+            return first.ConversingModel(model, formatter)
+        case 2:
+            from agentscope_reme.agentscope_v2 import chat_agent as second
+
+            return second.ConversingModel(model)
         case None:
             raise BadInput(model, "no AgentScope is installed to run this model", _REMEDY)
 

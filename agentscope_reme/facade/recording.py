@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from agentscope_reme.clock import Clock
 from agentscope_reme.errors import BadInput
@@ -11,16 +12,32 @@ from agentscope_reme.facade.agents import AgentCalls
 from agentscope_reme.facade.models import all_neutral
 from agentscope_reme.results import AutoMemoryResult, RecordResult
 from agentscope_reme.settings import Settings
-from agentscope_reme.steps import ArchiveStep, AutoMemoryStep, RecordStep
 from agentscope_reme.workspace import Workspace
+
+if TYPE_CHECKING:
+    from agentscope_reme.steps import ArchiveStep, AutoMemoryStep, RecordStep
 
 
 class RecordingCalls(AgentCalls):
     """Turns become durable here before anything else happens to them."""
 
-    _record_step = RecordStep()
-    _archive_step = ArchiveStep()
-    _auto_memory_step = AutoMemoryStep()
+    @cached_property
+    def _record_step(self) -> RecordStep:
+        from agentscope_reme.steps import RecordStep
+
+        return RecordStep()
+
+    @cached_property
+    def _archive_step(self) -> ArchiveStep:
+        from agentscope_reme.steps import ArchiveStep
+
+        return ArchiveStep()
+
+    @cached_property
+    def _auto_memory_step(self) -> AutoMemoryStep:
+        from agentscope_reme.steps import AutoMemoryStep
+
+        return AutoMemoryStep()
 
     @property
     def settings(self) -> Settings:

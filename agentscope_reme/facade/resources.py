@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from agentscope_reme.facade.base import Calls
 from agentscope_reme.results import AutoResourceResult
-from agentscope_reme.steps.resources import AutoResourceStep
+
+if TYPE_CHECKING:
+    from agentscope_reme.steps.resources import AutoResourceStep
 
 
 class ResourceCalls(Calls):
@@ -15,6 +18,8 @@ class ResourceCalls(Calls):
 
     @cached_property
     def _auto_resource_step(self) -> AutoResourceStep:
+        from agentscope_reme.steps.resources import AutoResourceStep
+
         return AutoResourceStep()
 
     async def auto_resource(

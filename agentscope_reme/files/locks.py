@@ -13,11 +13,13 @@ not supported.
 from __future__ import annotations
 
 import hashlib
+import os
 import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -27,6 +29,9 @@ from agentscope_reme.errors import StorageFailed
 from agentscope_reme.workspace import Workspace, encode_name
 
 _POLL_SECONDS: Final = 0.002
+_MODE: Final = 0o600
+"""Who may read a lock's file may also hold it, and so keep its owner waiting for ever."""
+
 _SESSION, _COMMIT = 2, 3
 
 _registry: dict[str, threading.Lock] = {}
@@ -169,8 +174,8 @@ class WorkspaceLocks:
         self._workspace.require()
         try:
             self._folder.mkdir(exist_ok=True)
-            lock = FileLock(place, timeout=seconds, thread_local=False)
-            lock.acquire(poll_interval=_POLL_SECONDS)
+            lock = _file_lock(str(place), os.getpid())
+            lock.acquire(timeout=seconds, poll_interval=_POLL_SECONDS)
         except Timeout:
             return None
         except (OSError, NotImplementedError) as error:
@@ -205,6 +210,12 @@ def _guard_of(place: Path) -> threading.Lock:
     """The lock that keeps threads of this process apart; file locks alone are per process."""
     with _registry_guard:
         return _registry.setdefault(str(place), threading.Lock())
+
+
+@lru_cache(maxsize=64)
+def _file_lock(place: str, process: int) -> FileLock:
+    """The lock of a file, used by whoever holds its guard: making one takes as long as locking."""
+    return FileLock(place, mode=_MODE, thread_local=False)
 
 
 def _short(encoded: str) -> str:

@@ -88,14 +88,23 @@ class _SessionFile:
         self._locks = locks
         self._clock = clock
         self._states = states or LogStates(disk)
+        self._path: str | None = None
 
     @property
     def path(self) -> str:
         """The workspace path of the file, whether or not it exists yet."""
-        return session_file(self._workspace, self._folder, self.session_id)
+        return self._path or session_file(self._workspace, self._folder, self.session_id)
 
     def _append(self, messages: Sequence[Message]) -> Appended:
-        with self._locks.session(self.session_id), self._state() as state:
+        with self._locks.session(self.session_id):
+            path = self.path
+            appended = self._append_at(path, messages)
+            if appended.written is not None:  # from now on no other file can be this session's
+                self._path = path
+            return appended
+
+    def _append_at(self, path: str, messages: Sequence[Message]) -> Appended:
+        with self._state(path) as state:
             known = state.current()
             batch = Batch(known, self.session_id, self._form)
             batch.add_all(messages)
@@ -105,9 +114,9 @@ class _SessionFile:
             return batch.outcome(state.append([*header, *batch.lines]))
 
     @contextmanager
-    def _state(self) -> Iterator[LogState]:
+    def _state(self, path: str | None = None) -> Iterator[LogState]:
         """What is known of the file, held against other threads."""
-        state = self._states.of(self._workspace.locate_normalised(self.path))
+        state = self._states.of(self._workspace.locate_normalised(path or self.path))
         with state.lock:
             yield state
 
@@ -267,3 +276,9 @@ class SessionArchive(_SessionFile):
             StorageFailed: the archive is as it was.
         """
         return self._append(messages)
+
+    def read(self) -> tuple[Message, ...]:
+        """Everything that is kept, in order of arrival; empty when there is no archive."""
+        with self._state() as state:
+            rows = state.read(list(state.current().rows.items()), set())
+        return tuple(row.message for row in rows)

@@ -40,6 +40,8 @@ class CircuitBreaker:
         self._cool_down = cool_down_seconds
         self._open_until: float | None = None
         self._trying = False
+        self.outages = 0
+        """How often a service that worked began to fail."""
 
     @property
     def is_open(self) -> bool:
@@ -66,6 +68,8 @@ class CircuitBreaker:
 
     def failed(self) -> None:
         """The call failed: hold back until the cool down is over, longer after each vain try."""
+        if self._open_until is None:
+            self.outages += 1
         if self._trying:
             self._cool_down = min(self._longest, 2 * self._cool_down)
         self._trying = False

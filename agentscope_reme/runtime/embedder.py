@@ -3,29 +3,44 @@
 from __future__ import annotations
 
 import asyncio
-import math
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Final, TypeVar
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Final, Protocol
 
 from agentscope_reme.clock import Clock
-from agentscope_reme.errors import ModelFailed
-from agentscope_reme.ports import EmbeddingPort, PreparedEmbedding, QueryEmbedding
+from agentscope_reme.errors import BadInput, ModelFailed
+from agentscope_reme.messages import DataBlock
+from agentscope_reme.ports import EmbeddingPort, PreparedEmbedding
 from agentscope_reme.runtime.circuit_breaker import CircuitBreaker
+from agentscope_reme.runtime.embedding_calls import HARMLESS, Absence, EmbeddingCalls
+from agentscope_reme.runtime.pictures import Pictures, vector_of_picture
 from agentscope_reme.runtime.serial_worker import SerialWorker
-from agentscope_reme.store.base import BaseFileStore
-
-T = TypeVar("T")
+from agentscope_reme.store.vectors import Vector
 
 _BATCH: Final = 64
 _NAME: Final = "embedding"
-_BATCH_SECONDS: Final = 120.0
-"""For one batch nobody waits for: a provider that hangs must not hold the others back for ever."""
-
-_HARMLESS: Final = "tea"
-"""A text no model has a reason to refuse."""
-
 _NORMALISED: Final = "unit"
 """Every store keeps vectors at length 1."""
+
+
+class EmbeddedTexts(Protocol):
+    """What needs vectors: the chunks of a `BaseFileStore`, or texts by another key."""
+
+    def missing_vectors(self, space_id: str, limit: int) -> list[tuple[str, str]]:
+        """Texts without a vector in this space, as ``(key, text)``."""
+
+    def put_vectors(self, space_id: str, vectors: Mapping[str, Vector]) -> None:
+        """Store vectors by key."""
+
+    def vector_spaces(self) -> list[str]:
+        """The names of the spaces with vectors."""
+
+    def kept_vectors(self, space_id: str, text_hashes: Sequence[str]) -> Mapping[str, Vector]:
+        """Vectors that were paid for before, by key."""
+
+    def vector_counts(self, space_id: str) -> tuple[int, int]:
+        """How many texts have a vector in a space, and how many have none."""
 
 
 class Embedder:
@@ -40,27 +55,32 @@ class Embedder:
 
     Args:
         model: the model.
-        store: whose chunks need vectors.
+        store: whose texts need vectors.
         clock: for the breaker's pauses.
         on_failure: called with a name and an exception; must not raise.
+        pictures: those of a model that takes pictures; without them it is asked about texts only.
     """
 
     def __init__(
         self,
         model: EmbeddingPort,
-        store: BaseFileStore,
+        store: EmbeddedTexts,
         *,
         clock: Clock,
         on_failure: Callable[[str, BaseException], None],
+        pictures: Pictures | None = None,
     ) -> None:
         self._model: Final = model
         self._store: Final = store
         self._on_failure: Final = on_failure
+        self._pictures: Final = pictures
         self._breaker: Final = CircuitBreaker(clock)
+        self._calls: Final = EmbeddingCalls(model, self._breaker)
+        self._refused: Final[set[str]] = set()
         self._worker: SerialWorker | None = None
         self._width: int | None = None
         self._preparing = self._building = False
-        self._refused: Final[set[str]] = set()
+        self._fillings = 0
 
     @property
     def queued(self) -> int:
@@ -71,9 +91,33 @@ class Embedder:
         """The space a vector of this model belongs to."""
         return self._space(len(vector))
 
+    @property
+    def sees(self) -> bool:
+        """Whether pictures are among what is found."""
+        return self._pictures is not None
+
     def vectors_pending(self) -> int:
-        """How many texts have no vector in the model's space. Reads the store."""
-        return self._store.vector_counts(self._known_space())[1]
+        """How many texts and pictures have no vector in the model's space. Reads the store."""
+        space = self._known_space()
+        pictures = 0 if self._pictures is None else self._pictures.pending(space)
+        return self._store.vector_counts(space)[1] + pictures
+
+    def absence(self) -> Absence:
+        """Why `of_query` has just answered ``None``."""
+        if not self._breaker.is_closed:
+            return Absence("outage", self._breaker.outages)
+        return Absence("filling", self._fillings) if self._building else Absence("loading")
+
+    def unfilled(self) -> Absence | None:
+        """Whether vectors are still to be made; `None` when none is. Reads the store.
+
+        What the model refused is not: it is tried again at the next start.
+        """
+        space, pictures = self._known_space(), self._pictures
+        waiting = self._missing(space, 1) or (
+            pictures is not None and pictures.missing(space, 1, self._refused)
+        )
+        return Absence("filling", self._fillings) if waiting else None
 
     def open(self) -> None:
         """Accept background work; belongs to the running event loop."""
@@ -88,22 +132,66 @@ class Embedder:
         Also ``None`` while most texts have no vector yet: those that have one would crowd out the
         others.
         """
-        if not self._may_ask(text) or self._building:
+        return await self._in_time(text, deadline_seconds)
+
+    async def of_image(self, image: DataBlock, *, deadline_seconds: float) -> list[float] | None:
+        """The same for a picture that is the query; the model has to take pictures.
+
+        Raises:
+            BadInput: the model refuses this picture, and answers otherwise.
+        """
+        return await self._in_time(image, deadline_seconds)
+
+    async def _in_time(self, query: str | DataBlock, deadline_seconds: float) -> list[float] | None:
+        if not self._may_ask(query if isinstance(query, str) else HARMLESS) or self._building:
             return None
         waits_for_loading = self._preparing
         try:
             async with asyncio.timeout(deadline_seconds):
-                vector = await self._ask_query(text)
+                vector = await self._calls.ask_query(query)
         except TimeoutError as error:
             if not waits_for_loading:
                 self._failed(error)
             return None
         except ModelFailed as error:
+            if isinstance(query, DataBlock) and await self._answers_otherwise(deadline_seconds):
+                raise BadInput(
+                    query.media_type,
+                    f"the embedding model does not take this picture: {error}",
+                    "Convert it or scale it down, or describe it in words.",
+                ) from error
             self._failed(error)
             return None
         self._breaker.succeeded()
         self._measured(vector)
         return vector
+
+    async def _answers_otherwise(self, deadline_seconds: float) -> bool:
+        try:
+            async with asyncio.timeout(deadline_seconds):
+                await self._calls.ask_query(HARMLESS)
+        except (ModelFailed, TimeoutError):
+            return False
+        return True
+
+    async def of_passages(
+        self, texts: Sequence[str], *, deadline_seconds: float
+    ) -> list[list[float]] | None:
+        """The vectors of a few texts that are being stored now, or ``None``: then `fill_soon`.
+
+        The model is not asked after a failure, nor while most texts have no vector yet.
+        """
+        if not texts or not self._may_ask(texts[0]) or self._building or self._preparing:
+            return None
+        try:
+            async with asyncio.timeout(deadline_seconds):
+                vectors = await self._calls.ask(list(texts))
+        except (TimeoutError, ModelFailed) as error:
+            self._failed(error)
+            return None
+        self._breaker.succeeded()
+        self._measured(vectors[0])
+        return vectors
 
     def fill_soon(self) -> None:
         """Submit a background run that gives every chunk without a vector one."""
@@ -148,7 +236,7 @@ class Embedder:
     async def _try_again(self, text: str) -> None:
         if not self._breaker.allow():
             return
-        self._measured(await self._unhurried(self._ask_query(text)))
+        self._measured(await self._calls.unhurried(self._calls.ask_query(text)))
         await self._fill(alive=True)
 
     async def _fill(self, *, alive: bool = False) -> None:
@@ -161,6 +249,7 @@ class Embedder:
         looked = asked = False
         size = _BATCH
         while batch := await asyncio.to_thread(self._missing, space, size):
+            self._fillings += not looked
             if not looked and len(batch) == _BATCH:
                 self._building = await asyncio.to_thread(self._lacks_most, space)
             looked = True
@@ -169,7 +258,7 @@ class Embedder:
             if not self._breaker.allow():
                 return
             try:
-                vectors = await self._unhurried(self._ask([text for _, text in batch]))
+                vectors = await self._calls.unhurried(self._calls.ask([text for _, text in batch]))
             except ModelFailed as error:
                 if not alive:
                     raise
@@ -183,6 +272,38 @@ class Embedder:
             by_hash = {key: vector for (key, _), vector in zip(batch, vectors, strict=True)}
             await asyncio.to_thread(self._store.put_vectors, space, by_hash)
         self._building = False
+        if self._pictures is not None:
+            await self._fill_pictures(self._pictures, space)
+
+    async def _fill_pictures(self, pictures: Pictures, space: str) -> None:
+        """Make the vectors of pictures, one after the other: each is up to some megabytes."""
+        tried = set(self._refused)
+        while batch := await asyncio.to_thread(pictures.missing, space, _BATCH, tried):
+            if await self._take_kept(space, [picture.key for picture in batch]):
+                continue
+            for picture in batch:
+                if not self._breaker.allow():
+                    return
+                tried.add(picture.key)
+                vector = await vector_of_picture(
+                    pictures, picture, self._calls, partial(self._pass_over, picture.key)
+                )
+                if vector is not None:
+                    space = self._space_as_before(vector)
+                    await asyncio.to_thread(self._store.put_vectors, space, {picture.key: vector})
+
+    def _pass_over(self, key: str, error: BaseException) -> None:
+        """Do not send an input again until the next start."""
+        self._refused.add(key)
+        self._on_failure(_NAME, error)
+
+    def _space_as_before(self, vector: Sequence[float]) -> str:
+        measured = self.space_of(vector)
+        if self._width not in (None, len(vector)):
+            self._breaker.failed()
+            raise _changing_width(measured, self._space(self._width))
+        self._width = len(vector)
+        return measured
 
     def _missing(self, space: str, size: int) -> list[tuple[str, str]]:
         rows = self._store.missing_vectors(space, size + len(self._refused))
@@ -199,11 +320,10 @@ class Embedder:
         Raises:
             ModelFailed: the model is down after all.
         """
-        await self._unhurried(self._ask_query(_HARMLESS))
+        await self._calls.prove_alive()
         if len(batch) > 1:
             return len(batch) // 2
-        self._refused.add(batch[0][0])
-        self._on_failure(_NAME, error)
+        self._pass_over(batch[0][0], error)
         return _BATCH
 
     async def _take_kept(self, space: str, keys: list[str]) -> bool:
@@ -212,36 +332,6 @@ class Embedder:
         if kept:
             await asyncio.to_thread(self._store.put_vectors, space, kept)
         return bool(kept)
-
-    async def _unhurried(self, call: Awaitable[T]) -> T:
-        """What a call nobody waits for answers; its outcome goes to the breaker, and it ends."""
-        try:
-            async with asyncio.timeout(_BATCH_SECONDS):
-                made = await call
-        except (ModelFailed, TimeoutError):
-            self._breaker.failed()
-            raise
-        self._breaker.succeeded()
-        return made
-
-    async def _ask(self, texts: list[str]) -> list[list[float]]:
-        vectors = await self._model.embed(texts)
-        if len(vectors) != len(texts) or len({len(vector) for vector in vectors}) > 1:
-            raise ModelFailed(
-                len(vectors),
-                f"{len(texts)} vectors of one width were asked for",
-                "Check the embedding model.",
-            )
-        if not all(0 < math.hypot(*vector) < math.inf for vector in vectors):
-            raise ModelFailed(
-                len(texts), "a vector of this batch has no direction", "Check the embedding model."
-            )
-        return vectors
-
-    async def _ask_query(self, text: str) -> list[float]:
-        if isinstance(self._model, QueryEmbedding):
-            return await self._model.embed_query(text)
-        return (await self._ask([text]))[0]
 
     def _lacks_most(self, space: str) -> bool:
         done, pending = self._store.vector_counts(space)
@@ -252,8 +342,8 @@ class Embedder:
         if self._width is not None:
             return self._space(self._width)
         ours = self._space(None)
-        found = [name for name in self._store.vector_spaces() if name.startswith(ours)]
-        return found[0] if found else ours
+        measured = re.compile(rf"{re.escape(ours)}\d+/{_NORMALISED}")
+        return next(filter(measured.fullmatch, self._store.vector_spaces()), ours)
 
     def _space(self, width: int | None) -> str:
         measured = "" if width is None else f"{width}/{_NORMALISED}"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from agentscope_reme.errors import StorageFailed
-from agentscope_reme.ports import MemoryService, Openable
+from agentscope_reme.ports import MemoryService
 
 START_PATIENCE_SECONDS: Final = 10.0
 """How old a start may grow before nothing waits for it any more.
@@ -78,7 +78,8 @@ async def is_open(reme: MemoryService) -> bool:
 
 def _says_it_is_open(reme: MemoryService) -> bool:
     """Whether it need not be asked to start, which would take a task at every turn."""
-    return isinstance(reme, Openable) and reme.is_open
+    # Not `isinstance`: looking at a protocol's members takes longer than all the rest of it.
+    return bool(getattr(reme, "is_open", False))
 
 
 async def _wait(start: _Start, seconds: float) -> None:

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from agentscope_reme.errors import BadInput, NotFound
 from agentscope_reme.messages import Message
+from agentscope_reme.progress import followed
 from agentscope_reme.results import AutoMemoryResult
 from agentscope_reme.steps.base import Ref
 from agentscope_reme.steps.distil import DistilStep
@@ -139,7 +140,7 @@ class AutoMemoryStep(SessionStep[AutoMemoryResult]):
         total = AutoMemoryResult(answer="Nothing is waiting to be distilled.")
         ended: dict[str, AutoMemoryResult] = {}
         while left:
-            for session_id in left:
+            for session_id in followed(left, "sessions"):
                 ended[session_id] = await self.distil(self.context, session_id=session_id)
             failed = [session_id for session_id in left if not ended[session_id].success]
             left = failed if len(failed) < len(left) else []

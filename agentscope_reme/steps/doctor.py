@@ -14,7 +14,7 @@ from agentscope_reme.results import DoctorResult, Failure
 from agentscope_reme.schema import FileNode
 from agentscope_reme.steps.base import Ref
 from agentscope_reme.steps.session import SessionStep, open_log
-from agentscope_reme.store.indexer import FileIndexer
+from agentscope_reme.store.indexer import FileIndexer, is_picture_place
 from agentscope_reme.vault.live_view import LiveView
 
 _TOO_LARGE: Final = "too_large"
@@ -40,6 +40,7 @@ class DoctorStep(SessionStep[DoctorResult]):
 
     store = Ref(lambda parts: parts.store)
     settings = Ref(lambda parts: parts.settings)
+    embedder = Ref(lambda parts: parts.embedder)
 
     async def execute(self) -> DoctorResult:
         """Examine the workspace of the run."""
@@ -49,12 +50,13 @@ class DoctorStep(SessionStep[DoctorResult]):
     def _examine(self, repair: bool) -> DoctorResult:
         self.store.refresh()
         view = LiveView(self.vault, actor="doctor")
-        indexer = FileIndexer(self.settings)
+        sees = self.embedder is not None and self.embedder.sees
+        indexer = FileIndexer(self.settings, pictures=sees)
         nodes = {node.path: node for node in self.store.nodes()}
         visible = view.paths()
         paths = [path for path in visible if indexer.indexable(path)]
         stale = list(self._stale(view, indexer, paths, nodes))
-        known = set(paths)
+        known = {*paths, *filter(is_picture_place, visible)}  # another process may index these
         stale += [
             Failure(item=path, reason="indexed, but the file is gone")
             for path in sorted(nodes.keys() - known)

@@ -44,8 +44,10 @@ class ForgetArguments(BaseModel):
     """What the step reads from its run; see `ReMe.forget`.
 
     ``paths`` are whole files, as a rule of retention names them; with ``alone`` nothing that was
-    made from them, or that they were made from, goes with them, and ``reasons`` says by path why
-    they go. ``actor`` is who forgets.
+    made from them, or that they were made from, goes with them and no file that stays gets another
+    name, and ``reasons`` says by path why they go. With ``whole_logs`` conversations of which every
+    turn goes leave no file; else one says which turns must not be recorded again. ``actor`` is who
+    forgets.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -58,6 +60,7 @@ class ForgetArguments(BaseModel):
     plan_id: str | None = None
     paths: tuple[str, ...] = ()
     alone: bool = False
+    whole_logs: bool = False
     reasons: Mapping[str, str] = Field(default_factory=dict)
     actor: str = OWNER.actor
 
@@ -184,7 +187,15 @@ class ForgetStep(SessionStep[ForgetResult]):
         )
         staged = ChangeSet(LiveView(self.vault, actor=arguments.actor))
         operations = self._operations(staged, arguments.actor)
-        outcome = ErasureBuilder(workings, matcher, staged, operations).build()
+        builder = ErasureBuilder(
+            workings,
+            matcher,
+            staged,
+            operations,
+            keep_names=arguments.alone,
+            whole_logs=arguments.whole_logs,
+        )
+        outcome = builder.build()
         parts = parts_of(workings, outcome)
         return _Worked(workings, outcome, matcher, _plan_id(parts), parts)
 

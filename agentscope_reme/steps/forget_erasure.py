@@ -15,7 +15,14 @@ from agentscope_reme.files.change_set import ChangeSet
 from agentscope_reme.files.changes import Write
 from agentscope_reme.files.pruning import GONE, pruned_root
 from agentscope_reme.files.text_encoding import decode_guessing
-from agentscope_reme.files.traces import Traces, lines_of, squeezed, telling, words_of
+from agentscope_reme.files.traces import (
+    Traces,
+    lines_of,
+    name_as_text,
+    squeezed,
+    telling,
+    words_of,
+)
 from agentscope_reme.schema import content_hash
 from agentscope_reme.steps.forget_documents import Document
 from agentscope_reme.steps.forget_query import TOPICS, Matcher, without_targets
@@ -70,15 +77,26 @@ class ErasureBuilder:
         matcher: the query, for files that are pruned as data.
         staged: an overlay over the live files.
         operations: the person's operations over that overlay.
+        keep_names: no file that stays gets another name.
+        whole_logs: conversations of which every turn goes leave no file.
     """
 
     def __init__(
-        self, workings: Workings, matcher: Matcher, staged: ChangeSet, operations: FileOperations
+        self,
+        workings: Workings,
+        matcher: Matcher,
+        staged: ChangeSet,
+        operations: FileOperations,
+        *,
+        keep_names: bool = False,
+        whole_logs: bool = False,
     ) -> None:
         self._w = workings
         self._matcher = matcher
         self._staged = staged
         self._operations = operations
+        self._keep_names = keep_names
+        self._whole_logs = whole_logs
         self._gone = {p for p, d in workings.documents.items() if d.gone} | {*workings.gone_files}
         self._new: dict[str, bytes] = {}
 
@@ -97,7 +115,9 @@ class ErasureBuilder:
         traces = self._traces_of(traces.words, traces.lines, {*renamed})
         writes, removes = self._collected()
         logs = self._rewritten_logs(traces)
-        writes |= {talk.path: rewrite for talk, rewrite in logs}
+        whole = {talk.path: content_hash(talk.data) for talk, _ in logs if self._goes_whole(talk)}
+        writes |= {talk.path: rewrite for talk, rewrite in logs if talk.path not in whole}
+        removes |= whole
         unlinked = [p for p in self._new if not self._is_cut(p)]
         erasure = Erasure(
             writes,
@@ -108,6 +128,9 @@ class ErasureBuilder:
             rewritten_summaries(self._w.talks),
         )
         return Outcome(erasure, renamed, unlinked, topics)
+
+    def _goes_whole(self, talk: Conversation) -> bool:
+        return self._whole_logs and all(line.number in talk.gone for line in talk.messages)
 
     def _is_cut(self, path: str) -> bool:
         document = self._w.documents.get(path)
@@ -175,7 +198,11 @@ class ErasureBuilder:
             if talk.layer == "turn" or talk.session_id not in touched:
                 yield "\n".join(line.text for line in talk.lines if line.number not in talk.gone)
         for path, document in self._w.documents.items():
-            if document.gone or TOPICS.fullmatch(path):
+            if document.gone:
+                continue
+            if self._keep_names:
+                yield name_as_text(path)
+            if TOPICS.fullmatch(path):
                 continue
             text = document.text
             if path in self._new:
@@ -234,7 +261,7 @@ class ErasureBuilder:
         for path in sorted(self._w.documents):
             document = self._w.documents[path]
             named = self._w.may_change(document) and not document.gone and is_markdown(path)
-            if named and _is_named_after(path, traces):
+            if named and not self._keep_names and _is_named_after(path, traces):
                 renamed[path] = self._neutral_name(path)
                 self._staged.move(path, renamed[path])
         self._refresh_day_pages([*self._gone, *self._new, *renamed])

@@ -138,7 +138,7 @@ class Seeds:
     def _whole(self, path: str, why: str = _NAMED) -> None:
         talk = self._w.talks.at(path) if self._w.talks.is_conversation(path) else None
         if talk is not None:
-            talk.gone |= {line.number for line in talk.lines if line.text}
+            talk.gone |= {line.number for line in talk.lines if line.text or line.id}
             return
         if path in self._w.binaries:
             self._w.gone_files[path] = why

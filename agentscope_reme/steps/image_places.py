@@ -13,9 +13,9 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from agentscope_reme.errors import BadInput
+from agentscope_reme.files.picture_types import image_type
 from agentscope_reme.files.session_log import SessionLog
 from agentscope_reme.messages import Block, DataBlock, Message, without_recalled
-from agentscope_reme.tools.images import image_type
 
 IMAGE_FOLDER: Final = "session/images"
 """Where originals are kept, in a folder for each session."""

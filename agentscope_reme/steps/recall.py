@@ -56,23 +56,33 @@ class RecallStep(BaseStep[RecallResult]):
             limit=_HITS,
             expand_links=arguments.media,
             vector_deadline_ms=max(1, self.settings.recall_deadline_ms // 2),
+            told="recall",
+            pictures=arguments.media,
         )
         answer, kept, tokens = pack_hits(
             _without_overlap(found.hits),
             budget_tokens=arguments.budget_tokens,
             language=self.language,
+            notice=found.notice,
         )
-        linked = arguments.media and any(hit.outlinks for hit in kept)
+        linked = arguments.media and any(hit.outlinks or hit.media_type for hit in kept)
         media = await asyncio.to_thread(self._pictures, kept) if linked else []
         return RecallResult(
-            answer=answer, hits=kept, evidence=bool(kept), tokens=tokens, media=media
+            answer=answer,
+            hits=kept,
+            evidence=bool(kept),
+            tokens=tokens,
+            media=media,
+            keywords_only=found.keywords_only,
+            notice=found.notice,
         )
 
     def _pictures(self, hits: Sequence[SearchHit]) -> list[DataBlock]:
         files = self._files()
-        links = (link for hit in hits for link in hit.outlinks)
+        found = [hit.path for hit in hits if hit.media_type]
+        links = [link.target_path for hit in hits for link in hit.outlinks]
         pictures: dict[str, DataBlock] = {}
-        for path in dict.fromkeys(link.target_path for link in links):
+        for path in dict.fromkeys([*links, *found]):
             if len(pictures) >= min(_PICTURES, self.settings.max_image_num):
                 break
             with suppress(ReMeError):  # not a picture, too large, or gone: the text names it

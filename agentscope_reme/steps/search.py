@@ -4,89 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
-from datetime import date
-from typing import Any, Final
+from itertools import islice
+from typing import Final
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
-from pydantic_core import PydanticCustomError
-
-from agentscope_reme.errors import BadInput
+from agentscope_reme.errors import BadInput, ModelRequired
 from agentscope_reme.results import BranchCounts, SearchResult
+from agentscope_reme.runtime.embedding_calls import Absence
 from agentscope_reme.schema import SearchHit
 from agentscope_reme.steps.answers import show_hits
 from agentscope_reme.steps.base import BaseStep, Ref
-from agentscope_reme.steps.fusion import VECTOR_WEIGHTS, Fusion, fuse, keep_branch_leaders
+from agentscope_reme.steps.fusion import fuse, keep_branch_leaders
+from agentscope_reme.steps.keywords_only import notice_once, words_of
+from agentscope_reme.steps.picture_hits import with_days, with_pictures
+from agentscope_reme.steps.search_arguments import SearchArguments
 from agentscope_reme.steps.seen import SeenChunks
 from agentscope_reme.store.base import SearchFilter
+from agentscope_reme.store.filters import asks_for_days
 
-CANDIDATES_PER_HIT: Final = 5
-MOST_CANDIDATES: Final = 200
 RAW_LAYERS: Final = ("session",)
 """Layers that answer after the distilled ones."""
 
 _SEEN: Final = "seen_chunks"
-
-
-class SearchArguments(BaseModel):
-    """What a search reads from its run; see `ReMe.search`."""
-
-    model_config = ConfigDict(frozen=True)
-
-    query: str
-    limit: int = Field(default=5, ge=1, le=MOST_CANDIDATES)
-    min_score: float = 0.0
-    start_date: date | None = None
-    end_date: date | None = None
-    path_prefix: str | None = None
-    layers: tuple[str, ...] | None = None
-    tags: tuple[str, ...] = ()
-    filters: Mapping[str, Any] = Field(default_factory=dict)
-    fusion: Fusion | None = None
-    vector_weight: float | None = Field(default=None, ge=0, le=1)
-    expand_links: bool = True
-    max_links_per_direction: int = Field(default=10, ge=0)
-    tool_context_id: str | None = None
-    vector_deadline_ms: int | None = Field(default=None, ge=1)
-    candidates_per_hit: float = Field(default=CANDIDATES_PER_HIT, gt=0)
-
-    @field_validator("end_date")
-    @classmethod
-    def _not_before_the_start(cls, end: date | None, info: ValidationInfo) -> date | None:
-        start = info.data.get("start_date")
-        if end is not None and start is not None and end < start:
-            raise PydanticCustomError("date_order", "this is before `start_date`")
-        return end
-
-    def with_fusion(self, default: Fusion) -> SearchArguments:
-        """The same with a way of combining rankings: the default one, when none was asked for."""
-        return self if self.fusion else self.model_copy(update={"fusion": default})
-
-    @property
-    def vector_share(self) -> float:
-        """The share of the vector branch; by default it depends on the fusion."""
-        if self.vector_weight is not None:
-            return self.vector_weight
-        return VECTOR_WEIGHTS[self.fusion or "rrf"]
-
-    @property
-    def where(self) -> SearchFilter:
-        """The conditions every hit must meet."""
-        return SearchFilter(
-            path_prefix=self.path_prefix or None,
-            layers=self.layers,
-            start_date=self.start_date.isoformat() if self.start_date else None,
-            end_date=self.end_date.isoformat() if self.end_date else None,
-            tags=self.tags,
-            fields=dict(self.filters),
-        )
-
-    @property
-    def candidates(self) -> int:
-        """How many hits each branch is asked for."""
-        wanted = int(self.limit * self.candidates_per_hit)
-        return min(MOST_CANDIDATES, max(1, wanted))
+_WIDER: Final = 4
+"""Of pictures of certain days, so many times as many are looked at until enough pass."""
 
 
 class SearchStep(BaseStep[SearchResult]):
@@ -102,16 +44,20 @@ class SearchStep(BaseStep[SearchResult]):
     settings = Ref(lambda parts: parts.settings)
     clock = Ref(lambda parts: parts.clock)
     embedder = Ref(lambda parts: parts.embedder)
+    language = Ref(lambda parts: parts.language)
 
     async def execute(self) -> SearchResult:
         """Run the search described by the run's values.
 
         Raises:
             BadInput: the query is empty or an argument is out of range.
+            ModelRequired: there is a picture in the query and no model that takes any.
         """
         arguments = self.context.parse(SearchArguments)
-        if not arguments.query.strip():
+        if not arguments.query.strip() and arguments.image is None:
             raise BadInput(arguments.query, "`query` is empty", "Say what to look for.")
+        if arguments.image is not None:
+            self._require_sight()
         arguments = arguments.with_fusion(self.settings.fusion)
         async with self._turn(arguments):
             return await self._answer(arguments)
@@ -124,11 +70,42 @@ class SearchStep(BaseStep[SearchResult]):
             hits = await asyncio.to_thread(
                 self._with_links, hits, arguments.max_links_per_direction
             )
+        absence = await self._absence(arguments, vector, counts)
+        if absence is not None and not arguments.query.strip():
+            return SearchResult(
+                success=False, answer=words_of(absence, self.language), keywords_only=True
+            )
+        notice = self._notice(arguments, absence)
         answer, shown = show_hits(
-            hits, self.settings.tool_answer_bytes, repeated=bool(shown_before) and not hits
+            hits,
+            self.settings.tool_answer_bytes,
+            repeated=bool(shown_before) and not hits,
+            notice=notice,
         )
         self._remember(arguments, hits[:shown])
-        return SearchResult(answer=answer, hits=hits, counts=counts, truncated=shown < len(hits))
+        return SearchResult(
+            answer=answer,
+            hits=hits,
+            counts=counts,
+            truncated=shown < len(hits),
+            keywords_only=absence is not None,
+            notice=notice,
+        )
+
+    async def _absence(
+        self, arguments: SearchArguments, vector: list[float] | None, counts: BranchCounts
+    ) -> Absence | None:
+        """Why vectors were of no use; ``None`` when they were, or are not wanted."""
+        unwanted = arguments.vector_share == 0 and arguments.image is None
+        if self.embedder is None or unwanted or counts.vector:
+            return None
+        if vector is None:
+            return self.embedder.absence()
+        return await asyncio.to_thread(self.embedder.unfilled)
+
+    def _notice(self, arguments: SearchArguments, absence: Absence | None) -> str:
+        shared = self.context.application.metadata
+        return notice_once(shared, absence, to=arguments.told, language=self.language)
 
     def _turn(self, arguments: SearchArguments) -> AbstractAsyncContextManager[object]:
         """Searches of one tool context wait for each other: a passage is shown once."""
@@ -137,12 +114,57 @@ class SearchStep(BaseStep[SearchResult]):
         return self._seen().turn(arguments.tool_context_id)
 
     async def _query_vector(self, arguments: SearchArguments) -> list[float] | None:
-        if self.embedder is None or arguments.vector_share == 0:
+        if self.embedder is None:
             return None
         limit = arguments.vector_deadline_ms or self.settings.embedding_deadline_ms
+        if arguments.image is not None:
+            return await self.embedder.of_image(arguments.image, deadline_seconds=limit / 1000)
+        if arguments.vector_share == 0:
+            return None
         return await self.embedder.of_query(arguments.query, deadline_seconds=limit / 1000)
 
+    def _require_sight(self) -> None:
+        if self.embedder is None:
+            raise ModelRequired("search by a picture", "embedding_model")
+        if not self.embedder.sees:
+            lacks = "it, or the store, takes no pictures"
+            raise ModelRequired("search by a picture", "embedding_model", lacks=lacks)
+
     def _find(
+        self, arguments: SearchArguments, vector: list[float] | None, shown: frozenset[str]
+    ) -> tuple[list[SearchHit], BranchCounts]:
+        """Passages, and the pictures beside them where a model takes any."""
+        passages, counts = self._passages(arguments, vector, shown)
+        if vector is None or self.embedder is None or not self._looks_at_pictures(arguments):
+            return passages, counts
+        pictures = self._pictures(arguments, vector, shown)
+        hits = with_pictures(passages, pictures, arguments.limit, first=arguments.image is not None)
+        update = {"vector": counts.vector + len(pictures), "returned": len(hits)}
+        return hits, counts.model_copy(update=update)
+
+    def _pictures(
+        self, arguments: SearchArguments, vector: list[float], shown: frozenset[str]
+    ) -> list[SearchHit]:
+        """The nearest pictures; of certain days, more are looked at until enough pass."""
+        where = dataclasses.replace(arguments.where, pictures=True)
+        wanted = arguments.candidates
+        while True:
+            near = self._near(vector, where, shown, wanted)
+            found = (
+                hit.model_copy(update={"parts": hit.scores})
+                for hit in near
+                if hit.score >= arguments.min_score
+            )
+            pictures = list(islice(with_days(found, self.store, where), arguments.limit))
+            enough = len(pictures) == arguments.limit or len(near) < wanted
+            if enough or not asks_for_days(where):
+                return pictures
+            wanted *= _WIDER
+
+    def _looks_at_pictures(self, arguments: SearchArguments) -> bool:
+        return arguments.pictures and self.embedder is not None and self.embedder.sees
+
+    def _passages(
         self, arguments: SearchArguments, vector: list[float] | None, shown: frozenset[str]
     ) -> tuple[list[SearchHit], BranchCounts]:
         distilled, counts = self._ranked(arguments, vector, shown, raw=False)
@@ -166,27 +188,39 @@ class SearchStep(BaseStep[SearchResult]):
         raw: bool,
     ) -> tuple[list[SearchHit], BranchCounts]:
         where = _restrict(arguments.where, raw=raw)
+        sees = self.embedder is not None and self.embedder.sees
+        passages = dataclasses.replace(where, pictures=False) if sees else where
+        if not arguments.pictures:
+            where = passages
         wanted = arguments.candidates + len(shown)
         keyword = (
             self.store.keyword_search(arguments.query, limit=wanted, where=where)
             if arguments.vector_share < 1 or vector is None
             else []
         )
-        near = (
-            self.store.vector_search(
-                vector, limit=wanted, where=where, space_id=self.embedder.space_of(vector)
-            )
-            if vector is not None and self.embedder is not None
-            else []
-        )
         keyword = [hit for hit in keyword if hit.chunk_id not in shown]
-        near = [hit for hit in near if hit.chunk_id not in shown]
+        near = [] if vector is None else self._near(vector, passages, shown, arguments.candidates)
         fused = self._fused(arguments, keyword, near)
         passing = [hit for hit in fused if hit.score >= arguments.min_score]
         return (
             keep_branch_leaders(passing, (keyword, near), arguments.limit),
             BranchCounts(keyword=len(keyword), vector=len(near), hybrid=bool(keyword and near)),
         )
+
+    def _near(
+        self,
+        vector: list[float],
+        where: SearchFilter,
+        shown: frozenset[str],
+        wanted: int,
+    ) -> list[SearchHit]:
+        """What is nearest in the space of the query and was not shown before: at least `wanted`."""
+        if self.embedder is None:
+            return []
+        space = self.embedder.space_of(vector)
+        most = wanted + len(shown)
+        found = self.store.vector_search(vector, limit=most, where=where, space_id=space)
+        return [hit for hit in found if hit.chunk_id not in shown]
 
     def _fused(
         self, arguments: SearchArguments, keyword: Sequence[SearchHit], near: Sequence[SearchHit]
@@ -204,7 +238,7 @@ class SearchStep(BaseStep[SearchResult]):
             hit.model_copy(
                 update={
                     "outlinks": tuple(self.store.outlinks(hit.path)[:most]),
-                    "inlinks": tuple(self.store.inlinks(hit.path)[:most]),
+                    "inlinks": (*hit.inlinks, *self.store.inlinks(hit.path))[:most],
                 }
             )
             for hit in hits

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from agentscope_reme.schema import FileChunk, FileLink, FileNode, SearchHit
 from agentscope_reme.store.vectors import Vector
+
+if TYPE_CHECKING:
+    from agentscope_reme.store.bulk_reader import BulkReader
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +22,21 @@ class IndexedFile:
     node: FileNode
     chunks: tuple[FileChunk, ...]
 
+    @property
+    def path(self) -> str:
+        """The workspace path."""
+        return self.node.path
+
+    @property
+    def size(self) -> int:
+        """The size of the file in bytes."""
+        return self.node.size
+
+    @property
+    def chunk_count(self) -> int:
+        """How many chunks it has."""
+        return len(self.chunks)
+
 
 @dataclass(frozen=True, slots=True)
 class FileStamp:
@@ -27,6 +45,32 @@ class FileStamp:
     mtime_ns: int
     size: int
     content_hash: str
+
+
+class FileStamps(Mapping[str, FileStamp]):
+    """The stamps of many files.
+
+    Kept as plain tuples, which the garbage collector looks at once; it would walk through
+    thousands of `FileStamp` whenever it looks at everything.
+
+    Args:
+        rows: path, modification time in nanoseconds, size in bytes, and content hash.
+    """
+
+    def __init__(self, rows: Iterable[tuple[str, int, int, str]]) -> None:
+        self._rows: Final = {row[0]: row[1:] for row in rows}
+
+    def __getitem__(self, path: str) -> FileStamp:
+        return FileStamp(*self._rows[path])
+
+    def __contains__(self, path: object) -> bool:
+        return path in self._rows
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +103,8 @@ class SearchFilter:
     Dates are ``YYYY-MM-DD`` and inclusive, compared with the date in a path
     (``daily/2026-06-20/…``, ``daily/2026-06-20.md``, ``memory/2026-06-20.md``), of what was said in
     a session with the days it was said on; what has no date passes. ``tags`` is a union: any of
-    them is enough. ``fields`` compares front matter.
+    them is enough. ``fields`` compares front matter. ``pictures`` asks for picture files alone, or
+    for everything else.
     """
 
     path_prefix: str | None = None
@@ -70,6 +115,7 @@ class SearchFilter:
     tags: tuple[str, ...] = ()
     fields: Mapping[str, Any] = field(default_factory=dict)
     paths: frozenset[str] | None = None
+    pictures: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +205,8 @@ class BaseFileStore(ABC):
     """
 
     on_lost: Callable[[], None] | None = None
+    keeps_pictures: ClassVar[bool] = False
+    """Whether the pictures of a model that embeds them have a place here."""
 
     @abstractmethod
     def open(self) -> None:
@@ -205,6 +253,10 @@ class BaseFileStore(ABC):
     def refresh(self) -> None:
         """Catch up with other processes; cheap when nothing happened. Searches do it themselves."""
 
+    def bulk_reader(self) -> BulkReader | None:
+        """Reads many new files at once as `FileIndexer` would; ``None`` where there is none."""
+        return None
+
     @abstractmethod
     def clear(self) -> None:
         """Forget every file; vectors may be kept by text."""
@@ -222,7 +274,7 @@ class BaseFileStore(ABC):
         """The chunks of one file, in file order; empty when it is not indexed."""
 
     @abstractmethod
-    def stamps(self) -> dict[str, FileStamp]:
+    def stamps(self) -> Mapping[str, FileStamp]:
         """The stamp of every indexed file, for comparing with the disk."""
 
     @abstractmethod
@@ -276,6 +328,14 @@ class BaseFileStore(ABC):
         Raises:
             BadInput: the vectors are not all of one width.
         """
+
+    def missing_pictures(self, space_id: str, limit: int) -> list[tuple[str, str, str]]:
+        """Pictures without a vector in this space, as ``(text hash, path, content hash)``."""
+        return []
+
+    def picture_counts(self, space_id: str) -> tuple[int, int]:
+        """How many pictures have a vector in a space, and how many have none."""
+        return 0, 0
 
     def vector_spaces(self) -> list[str]:
         """The names of the spaces with vectors, the one that was written last first, if known."""

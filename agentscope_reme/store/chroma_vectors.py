@@ -14,6 +14,7 @@ from typing import Final
 
 from agentscope_reme.errors import BadInput, StorageFailed
 from agentscope_reme.store.chroma_database import ChromaDatabase
+from agentscope_reme.store.passage_rows import Living
 from agentscope_reme.store.postings import Bools
 from agentscope_reme.store.stored_vectors import StoredVectors, known_texts
 from agentscope_reme.store.vector_spaces import TABLES, table_for, table_of
@@ -55,6 +56,16 @@ class ChromaVectors(StoredVectors):
     ) -> list[tuple[str, str]]:
         """``(text hash, text)`` of searchable chunks without a vector in this space."""
         return super().missing(connection, _here(space_id), limit)
+
+    def missing_pictures(
+        self, connection: sqlite3.Connection, space_id: str, limit: int
+    ) -> list[tuple[str, str, str]]:
+        """``(text hash, path, content hash)`` of pictures without a vector in this space."""
+        return super().missing_pictures(connection, _here(space_id), limit)
+
+    def count_pictures(self, connection: sqlite3.Connection, space_id: str) -> tuple[int, int]:
+        """Pictures with a vector in the space, and pictures without."""
+        return super().count_pictures(connection, _here(space_id))
 
     def holds(self, connection: sqlite3.Connection, space_id: str) -> bool:
         """Whether the stored vectors are of this space."""
@@ -116,6 +127,7 @@ class ChromaVectors(StoredVectors):
         vector: Sequence[float],
         limit: int,
         allowed: Bools | None,
+        living: Living,
     ) -> list[tuple[float, int, int]]:
         """The nearest chunks as ``(cosine, file number, slot)``, ties included, in no order.
 

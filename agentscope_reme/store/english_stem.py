@@ -36,7 +36,10 @@ _KEEP_ING: Final = frozenset({"even", "cann", "inn", "earr", "herr", "out"})
 _DOUBLES: Final = frozenset({"bb", "dd", "ff", "gg", "mm", "nn", "pp", "rr", "tt"})
 _BEFORE_LI: Final = frozenset("cdeghkmnrt")
 
+_LAST_LETTERS: Final = frozenset("degsly")
+"""Steps 1 and 5 look at words that end with one of these."""
 _Suffixes = dict[str, str]
+_ByTail = dict[str, tuple[str, ...]]
 _STEP_2: Final[_Suffixes] = {
     **dict.fromkeys(("ization", "izer"), "ize"),
     **dict.fromkeys(("ational", "ation", "ator"), "ate"),
@@ -70,9 +73,23 @@ _STEP_4: Final[_Suffixes] = dict.fromkeys(
 )
 
 
+def _by_tail(suffixes: _Suffixes) -> _ByTail:
+    """The suffixes by their last two letters, which hardly a word has; the longest first."""
+    tails: dict[str, list[str]] = {}
+    for suffix in sorted(suffixes, key=len, reverse=True):
+        tails.setdefault(suffix[-2:], []).append(suffix)
+    return {tail: tuple(found) for tail, found in tails.items()}
+
+
+_TAILS_2: Final = _by_tail(_STEP_2)
+_TAILS_3: Final = _by_tail(_STEP_3)
+_TAILS_4: Final = _by_tail(_STEP_4)
+_TAILS: Final = frozenset({*_TAILS_2, *_TAILS_3, *_TAILS_4})
+
+
 def english_stem(word: str) -> str:
     """The stem of a word of lower-case letters a to z; shorter ones than three stay."""
-    if len(word) < 3:
+    if len(word) < 3 or (word[-1] not in _LAST_LETTERS and word[-2:] not in _TAILS):
         return word
     known = _EXCEPTIONS.get(word)
     if known is not None:
@@ -138,7 +155,7 @@ def _without_ending(word: str, r1: int) -> str:
 
 
 def _step_2(word: str, r1: int) -> str:
-    suffix = _longest(word, _STEP_2, 7)
+    suffix = _longest(word, _TAILS_2)
     start = len(word) - len(suffix)
     if not suffix or r1 > start:
         return word
@@ -150,7 +167,7 @@ def _step_2(word: str, r1: int) -> str:
 
 
 def _step_3(word: str, r1: int, r2: int) -> str:
-    suffix = _longest(word, _STEP_3, 7)
+    suffix = _longest(word, _TAILS_3)
     start = len(word) - len(suffix)
     if not suffix or (r2 if suffix == "ative" else r1) > start:
         return word
@@ -158,7 +175,7 @@ def _step_3(word: str, r1: int, r2: int) -> str:
 
 
 def _step_4(word: str, r2: int) -> str:
-    suffix = _longest(word, _STEP_4, 5)
+    suffix = _longest(word, _TAILS_4)
     start = len(word) - len(suffix)
     if not suffix or r2 > start or (suffix == "ion" and word[start - 1] not in "st"):
         return word
@@ -176,9 +193,9 @@ def _without_last_letter(word: str, r1: int, r2: int) -> str:
     return word
 
 
-def _longest(word: str, suffixes: _Suffixes, length: int) -> str:
+def _longest(word: str, tails: _ByTail) -> str:
     """The longest of the suffixes the word ends with; empty for none."""
-    for start in range(max(len(word) - length, 0), len(word) - 1):
-        if word[start:] in suffixes:
-            return word[start:]
+    for suffix in tails.get(word[-2:], ()):
+        if word.endswith(suffix):
+            return suffix
     return ""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from agentscope_reme.schema import FileChunk, FileNode
+from agentscope_reme.schema import FileChunk, FileLink, FileNode
 from agentscope_reme.store.indexed_text import ChunkWords
 from agentscope_reme.store.postings import Document
 
@@ -52,17 +53,46 @@ class KeptChunks:
 
 @dataclass(frozen=True, slots=True)
 class PreparedFile:
-    """A file ready to be stored, with the terms of its chunks, or of those behind `kept`."""
+    """A new version of a stored file, with the terms of the chunks behind those that stay."""
 
     node: FileNode
     chunks: tuple[FileChunk, ...]
     words: list[ChunkWords | None]
-    kept: KeptChunks | None = None
+    kept: KeptChunks
+
+    @property
+    def path(self) -> str:
+        """The workspace path."""
+        return self.node.path
 
     @property
     def new_chunks(self) -> tuple[FileChunk, ...]:
         """The chunks that are not stored yet."""
-        return self.chunks if self.kept is None else self.chunks[self.kept.count :]
+        return self.chunks[self.kept.count :]
+
+    @property
+    def added(self) -> int:
+        """How many chunks are new."""
+        return len(self.words)
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The tags of the file."""
+        return self.node.tags
+
+    @property
+    def front_matter(self) -> Mapping[str, Any]:
+        """The whole front matter, as filters compare it."""
+        return front_matter_of(self.node)
+
+    @property
+    def links(self) -> tuple[FileLink, ...]:
+        """The links written in the file."""
+        return self.node.links
+
+    def documents(self, file_id: int, first_slot: int) -> list[Document]:
+        """What the inverted index takes of the chunks that are new."""
+        return documents_of(file_id, first_slot, self.words)
 
 
 def documents_of(
@@ -74,3 +104,9 @@ def documents_of(
         for slot, terms in enumerate(words, first_slot)
         if terms is not None
     ]
+
+
+def front_matter_of(node: FileNode) -> dict[str, Any]:
+    """A file's whole front matter, as filters compare it."""
+    front = node.front_matter
+    return {**front.extra, "name": front.name, "description": front.description}

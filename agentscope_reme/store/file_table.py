@@ -175,4 +175,5 @@ def _key(where: SearchFilter) -> tuple[Any, ...]:
         where.tags,
         json.dumps(plain_value(where.fields), sort_keys=True),
         where.paths,
+        where.pictures,
     )

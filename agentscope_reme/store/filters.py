@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from agentscope_reme.errors import BadInput
 from agentscope_reme.store.base import SearchFilter
-from agentscope_reme.workspace import layer_of
+from agentscope_reme.workspace import is_picture, layer_of
 
 TAGS_PER_FILE: Final = 3
 LONGEST_TAG: Final = 64
@@ -68,6 +68,8 @@ def check_filter(where: SearchFilter) -> None:
 def path_matches(where: SearchFilter, path: str) -> bool:
     """Whether the conditions on the path hold."""
     if where.paths is not None and path not in where.paths:
+        return False
+    if where.pictures is not None and where.pictures != is_picture(path):
         return False
     if where.path_prefix and not path.startswith(where.path_prefix):
         return False

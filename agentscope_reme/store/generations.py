@@ -39,6 +39,7 @@ class Generations:
     def __init__(self, workspace: Workspace, disk: Disk) -> None:
         self._workspace: Final = workspace
         self._folder: Final = workspace.metadata
+        self._current: Final = str(workspace.metadata / "CURRENT")
         self._lock_file: Final = workspace.locks / "index-generation.lock"
         self._disk: Final = disk
         self.notices: list[str] = []
@@ -90,7 +91,7 @@ class Generations:
     def stamp(self) -> tuple[int, int] | None:
         """Changes whenever another generation becomes the current one."""
         try:
-            stat = (self._folder / "CURRENT").stat()
+            stat = os.stat(self._current)  # a string: this is asked at every call
         except FileNotFoundError:
             return None
         return stat.st_mtime_ns, stat.st_ino

@@ -7,7 +7,7 @@ import sqlite3
 from pathlib import Path
 from typing import Final
 
-SCHEMA_VERSION: Final = "3"
+SCHEMA_VERSION: Final = "4"
 _DAMAGE: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 _SHORT_READ: Final = sqlite3.SQLITE_IOERR | (2 << 8)
 

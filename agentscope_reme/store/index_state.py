@@ -8,16 +8,19 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from agentscope_reme.schema import FileLink, FileNode
+import numpy as np
+
+from agentscope_reme.schema import FileLink
 from agentscope_reme.store.base import SearchFilter
 from agentscope_reme.store.contradiction import Contradiction
 from agentscope_reme.store.file_entry import FileEntry, KeptChunks, PreparedFile, documents_of
 from agentscope_reme.store.file_table import FileTable
+from agentscope_reme.store.flat_file import FlatFile
 from agentscope_reme.store.graph import FileGraph
 from agentscope_reme.store.indexed_text import ChunkWords, FileWords, IndexedText
 from agentscope_reme.store.inverted_index import InvertedIndex
 from agentscope_reme.store.passage_context import PassageContext
-from agentscope_reme.store.postings import Document
+from agentscope_reme.store.postings import Document, Ints
 from agentscope_reme.store.slots import first_answer, last_slot_before
 from agentscope_reme.store.stored_files import (
     ENTRY_COLUMNS,
@@ -91,10 +94,10 @@ class IndexState:
         self._take_foreign_segments(connection)
 
     def publish(
-        self, stored: Sequence[tuple[FileEntry, PreparedFile]], gone: Iterable[str]
+        self, stored: Sequence[tuple[FileEntry, FlatFile | PreparedFile]], gone: Iterable[str]
     ) -> None:
         """Take over what was just committed."""
-        kept = {entry.path: file.kept for entry, file in stored if file.kept is not None}
+        kept = {entry.path: file.kept for entry, file in stored if isinstance(file, PreparedFile)}
         for path in gone:
             if path in kept:
                 self.cut(kept[path])
@@ -102,11 +105,10 @@ class IndexState:
                 self.forget(path)
         documents: list[Document] = []
         for entry, file in stored:
-            node = file.node
-            self.files.put(entry, node.tags, front_matter_of(node))
-            documents += documents_of(entry.id, entry.last_slot - len(file.words) + 1, file.words)
+            self.files.put(entry, file.tags, file.front_matter)
+            documents += file.documents(entry.id, entry.last_slot - file.added + 1)
             if self._graph is not None:
-                self._graph.upsert(node.path, node.links)
+                self._graph.upsert(entry.path, file.links)
         self._add(documents)
 
     def grow(self, entry: FileEntry, kept: KeptChunks, words: Sequence[ChunkWords | None]) -> None:
@@ -127,6 +129,12 @@ class IndexState:
             self.index.delete_of(entry.id, entry.first_slot, entry.last_slot)
         if self._graph is not None:
             self._graph.remove(path)
+
+    def living(self) -> tuple[Ints, Ints]:
+        """The slots of all searchable chunks, ascending, and the file number of each."""
+        parts = self.index.parts
+        slots = np.concatenate([part.slots[part.alive] for part in parts])
+        return slots, np.concatenate([part.owners[part.alive] for part in parts])
 
     def outlinks(self, connection: sqlite3.Connection, path: str) -> list[FileLink]:
         """Links written in a file, in order."""
@@ -237,12 +245,6 @@ class IndexState:
 
 def _slot_of(document: Document) -> int:
     return document.slot
-
-
-def front_matter_of(node: FileNode) -> dict[str, Any]:
-    """A file's whole front matter, as filters compare it."""
-    front = node.front_matter
-    return {**front.extra, "name": front.name, "description": front.description}
 
 
 def filter_contents(

@@ -6,9 +6,10 @@ import sqlite3
 from collections.abc import Collection, Sequence
 from typing import Final
 
-from agentscope_reme.schema import FileNode
+from agentscope_reme.schema import FileChunk, FileNode
 from agentscope_reme.store.base import FileGrowth, IndexedFile
 from agentscope_reme.store.file_entry import FileEntry, KeptChunks, PreparedFile
+from agentscope_reme.store.flat_file import FlatFile, flattened
 from agentscope_reme.store.index_session import IndexSession
 from agentscope_reme.store.index_state import latest_revision, read_number, write_number
 from agentscope_reme.store.indexed_text import ChunkWords, IndexedText
@@ -23,7 +24,7 @@ from agentscope_reme.store.written_files import (
     update_stamp,
 )
 
-Stored = list[tuple[FileEntry, PreparedFile]]
+Stored = list[tuple[FileEntry, FlatFile | PreparedFile]]
 
 
 class IndexWriter:
@@ -71,8 +72,8 @@ class IndexWriter:
         return [self._common(file) for file in files]
 
     def _common(self, file: IndexedFile) -> KeptChunks | None:
-        entry = self._session.state.files.get(file.node.path)
-        if entry is None or not entry.chunk_count:
+        entry = self._session.state.files.get(file.path)
+        if isinstance(file, FlatFile) or entry is None or not entry.chunk_count:
             return None
         return common_chunks(self._connection, entry, file)
 
@@ -85,13 +86,17 @@ class IndexWriter:
         first = first_answer(self._connection, kept.entry.id)
         return kept, first is not None and first <= kept.last_slot
 
-    def _prepared(self, file: IndexedFile, kept: KeptChunks | None = None) -> PreparedFile:
-        new = file.chunks if kept is None else file.chunks[kept.count :]
-        words = self._text.words(file.node, new, continued=kept is not None)
+    def _prepared(self, file: IndexedFile, kept: KeptChunks | None) -> FlatFile | PreparedFile:
+        if kept is None:
+            return file if isinstance(file, FlatFile) else self._flat(file.node, file.chunks)
+        words = self._text.words(file.node, file.chunks[kept.count :], continued=True)
         return PreparedFile(file.node, file.chunks, words, kept)
 
-    def _apply(self, prepared: Sequence[PreparedFile], gone: Sequence[str]) -> None:
-        removed = [*gone, *(file.node.path for file in prepared)]
+    def _flat(self, node: FileNode, chunks: Sequence[FileChunk]) -> FlatFile:
+        return flattened(node, chunks, self._text.words(node, chunks))
+
+    def _apply(self, prepared: Sequence[FlatFile | PreparedFile], gone: Sequence[str]) -> None:
+        removed = [*gone, *(file.path for file in prepared)]
         stored = self._session.write(lambda: self._store(prepared, removed))
         self._session.state.publish(stored, removed)
         self._written()
@@ -112,24 +117,24 @@ class IndexWriter:
         if len(self._session.state.index.tail) >= LARGEST_TAIL:
             self._session.seal()
 
-    def _store(self, prepared: Sequence[PreparedFile], removed: Sequence[str]) -> Stored:
+    def _store(self, prepared: Sequence[FlatFile | PreparedFile], removed: Sequence[str]) -> Stored:
         connection = self._connection
         known = {path: entry for path in removed if (entry := self._session.state.files.get(path))}
-        files = [self._valid(file, known.get(file.node.path)) for file in prepared]
-        staying = {file.node.path for file in files if file.kept is not None}
+        files = [self._valid(file, known.get(file.path)) for file in prepared]
+        staying = {file.path for file in files if isinstance(file, PreparedFile)}
         for path, entry in known.items():
             if path not in staying:
                 delete_file(connection, entry)
         slot = read_number(connection, "next_slot")
         stored: Stored = []
         for file in files:
-            if file.kept is None:
+            if isinstance(file, FlatFile):
                 stored.append((insert_file(connection, file, slot), file))
             else:
                 stored.append((update_file(connection, file, file.kept, slot), file))
-            slot += len(file.words)
+            slot += file.added
         write_number(connection, "next_slot", slot)
-        written = {file.node.path for file in files}
+        written = {file.path for file in files}
         self._note_changes(known.keys() - written, "delete")
         self._note_changes(written, "upsert")
         return stored
@@ -149,11 +154,13 @@ class IndexWriter:
         self._note_changes([growth.path], "upsert")
         return entry
 
-    def _valid(self, file: PreparedFile, entry: FileEntry | None) -> PreparedFile:
+    def _valid(
+        self, file: FlatFile | PreparedFile, entry: FileEntry | None
+    ) -> FlatFile | PreparedFile:
         """The file as it is, unless another process changed what was to be kept of it."""
-        if file.kept is None or self._stands(file.kept, entry):
+        if isinstance(file, FlatFile) or self._stands(file.kept, entry):
             return file
-        return self._prepared(IndexedFile(file.node, file.chunks))
+        return self._flat(file.node, file.chunks)
 
     def _stands(self, kept: KeptChunks, entry: FileEntry | None) -> bool:
         """Whether a file is still the one that was looked at: another generation counts anew."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Final
 
@@ -21,7 +22,11 @@ HEADING_WEIGHT: Final = 2
 FILE_NAME_WEIGHT: Final = 1
 """How often one occurrence in a field counts; one in the text counts once."""
 
+_KEPT_FILES: Final = 64
+"""Files that grow, whose own terms are asked for at every turn of a conversation."""
 _NO_KEYS: Final[Keys] = np.empty(0, np.int64)
+_SAID_PICTURE: Final = re.compile(r"session/images/")
+"""Pictures named after a message: their names say nothing."""
 _INDEX_PAGE: Final = re.compile(r"daily/\d{4}-\d{2}-\d{2}(?:\.md|/interests\.yaml)")
 """Files that repeat what others say: the page of a day, and its topics."""
 
@@ -56,6 +61,7 @@ class IndexedText:
 
     def __init__(self, tokenizer: MemoryTokenizer) -> None:
         self._tokenizer: Final = tokenizer
+        self._known_words = lru_cache(_KEPT_FILES)(self.file_words)
 
     def words(
         self, node: FileNode, chunks: Sequence[FileChunk], *, continued: bool = False
@@ -70,7 +76,8 @@ class IndexedText:
         if _INDEX_PAGE.fullmatch(node.path):
             return [None] * len(chunks)
         front = node.front_matter
-        file_words = self.file_words(node.path, front.name, front.description, node.tags)
+        counted = self._known_words if continued else self.file_words
+        file_words = counted(node.path, front.name, front.description, node.tags)
         bodies = [self._tokenizer.keys(chunk.text) for chunk in chunks]
         answers = [
             len(body) > 0 and not chunk.metadata.get("heading_only")
@@ -104,7 +111,7 @@ class IndexedText:
     def file_words(self, path: str, name: str, description: str, tags: Sequence[str]) -> FileWords:
         """The terms every chunk of a file shares."""
         fields = (
-            (PurePosixPath(path).stem, FILE_NAME_WEIGHT),
+            ("" if _SAID_PICTURE.match(path) else PurePosixPath(path).stem, FILE_NAME_WEIGHT),
             (name, NAME_WEIGHT),
             (description, DESCRIPTION_WEIGHT),
             (" ".join(tag.replace("_", " ") for tag in tags), TAG_WEIGHT),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mimetypes
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any, Final
@@ -14,8 +15,9 @@ from agentscope_reme.files.wikilinks import links_of
 from agentscope_reme.schema import FileChunk, FileNode, FrontMatter, chunk_id, content_hash
 from agentscope_reme.settings import Settings
 from agentscope_reme.store.base import IndexedFile
+from agentscope_reme.store.chunk_kinds import PICTURE
 from agentscope_reme.store.filters import TAGS_PER_FILE, normalise_tags, plain_value
-from agentscope_reme.workspace import MARKDOWN_SUFFIXES, is_markdown
+from agentscope_reme.workspace import MARKDOWN_SUFFIXES, is_markdown, is_picture
 
 TAG_KEYS: Final = ("memory_tags", "tags")
 """Front matter keys whose values are a file's tags; the first ones count first."""
@@ -31,6 +33,9 @@ _TEXT: Final = MARKDOWN_SUFFIXES | {
     ".txt", ".log", ".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".yaml", ".yml",
 }  # fmt: skip
 _LAYERS: Final = frozenset({"daily", "digest", "resource", "memory"})
+SAID_PICTURES: Final = "session/images/"
+"""Where the pictures of conversations are kept."""
+_LETTERS: Final = str.maketrans("0123456789abcdef", "abcdefghijklmnop")
 _LOGS: Final = (("session", "dialog"), ("session", "agentscope"))
 
 
@@ -39,10 +44,12 @@ class FileIndexer:
 
     Args:
         settings: chunk size, and the size above which files are not read.
+        pictures: picture files are indexed, for a model that embeds them.
     """
 
-    def __init__(self, settings: Settings | None = None) -> None:
+    def __init__(self, settings: Settings | None = None, *, pictures: bool = False) -> None:
         self._settings: Final = settings or Settings()
+        self._pictures: Final = pictures
         self._markdown_chunker: Final = MarkdownFileChunker(self._settings.chunk_byte_size)
 
     @property
@@ -51,8 +58,8 @@ class FileIndexer:
         return index_fingerprint(self._settings)
 
     def indexable(self, path: str) -> bool:
-        """See `is_searched_place`."""
-        return is_searched_place(path)
+        """See `is_searched_place`, and `is_picture_place` where pictures are indexed."""
+        return is_searched_place(path) or (self._pictures and is_picture_place(path))
 
     def index(self, path: str, data: bytes, *, mtime_ns: int) -> IndexedFile:
         """Everything the store keeps of a file.
@@ -69,6 +76,8 @@ class FileIndexer:
         node = FileNode(
             path=path, st_mtime_ns=mtime_ns, size=len(data), content_hash=content_hash(data)
         )
+        if is_picture_place(path):
+            return _picture(node)
         if len(data) > self._settings.max_indexed_file_bytes or is_binary(data):
             return IndexedFile(node, ())
         text = indexable_text(data)
@@ -113,9 +122,37 @@ def is_searched_place(path: str) -> bool:
     return place.parts[0] in _LAYERS and suffix in _TEXT
 
 
+def is_picture_place(path: str) -> bool:
+    """Whether a normalised path is that of a picture that can be found by what it shows.
+
+    Pictures below ``session/images/`` and ``daily/ digest/ resource/ memory/`` are; hidden files
+    never.
+    """
+    if not is_picture(path) or any(part.startswith(".") for part in path.split("/")):
+        return False
+    return path.startswith(SAID_PICTURES) or path.split("/")[0] in _LAYERS
+
+
 def index_fingerprint(settings: Settings) -> str:
     """Names the rules and settings that shape chunks."""
     return f"{_RULES} {settings.chunk_byte_size} {settings.max_indexed_file_bytes}"
+
+
+def _picture(node: FileNode) -> IndexedFile:
+    """The one chunk of a picture. Its text names the content, so equal pictures share a vector.
+
+    Without digits it is one term no query has.
+    """
+    text = node.content_hash.translate(_LETTERS)
+    chunk = FileChunk(
+        id=chunk_id(node.path, (), text, 0),
+        path=node.path,
+        start_line=1,
+        end_line=1,
+        text=text,
+        metadata={PICTURE: mimetypes.guess_type(node.path)[0] or "image/*"},
+    )
+    return IndexedFile(node.model_copy(update={"chunk_ids": (chunk.id,)}), (chunk,))
 
 
 def _ids(chunks: tuple[FileChunk, ...]) -> tuple[str, ...]:

@@ -56,6 +56,7 @@ class InvertedIndex:
         self.total_length = 0
         self._scores: Floats = np.zeros(0, np.float32)
         self._columns: Columns | None = None
+        self._asked: tuple[KeywordQuery, FoundTerms, Floats] | None = None
 
     def add(self, documents: Sequence[Document]) -> None:
         """Append documents in ascending slots, all larger than those present.
@@ -102,9 +103,10 @@ class InvertedIndex:
         Nothing changes yet; hand the result to `settle` once it is stored.
         """
         segments = [segment for segment in self.segments if segment.live]
-        documents = self.tail.live_documents()
-        for start in range(0, len(documents), _INVERTED_AT_ONCE):
-            segments.append(build_segment(documents[start : start + _INVERTED_AT_ONCE]))
+        living = self.tail.alive.nonzero()[0].tolist()
+        for start in range(0, len(living), _INVERTED_AT_ONCE):
+            part = self.tail.columns_of(living[start : start + _INVERTED_AT_ONCE])
+            segments.append(build_segment(part))
             segments = _merge_small(segments)
         return segments
 
@@ -141,12 +143,11 @@ class InvertedIndex:
         if limit < 1 or not (query.keys or query.characters) or not self.live:
             return []
         columns = self._known()
-        found = self._found(columns, query)
+        found, gains = self._gains(columns, query)
         if not len(found.docs):
             return []
-        gains = columns.gains(found)
         if allowed is not None:
-            gains *= allowed.take(columns.owners.take(found.docs))
+            gains = gains * allowed.take(columns.owners.take(found.docs))
         scores = self._cleared(len(columns.owners))
         np.add.at(scores, found.docs, gains)
         pool = limit if self.context is None else max(limit, self.context.pool)
@@ -161,6 +162,17 @@ class InvertedIndex:
     def parts(self) -> list[Part]:
         """The segments and the tail, in slot order."""
         return [*self.segments, self.tail]
+
+    def _gains(self, columns: Columns, query: KeywordQuery) -> tuple[FoundTerms, Floats]:
+        """What is found, and what each find is worth.
+
+        Remembered until the next query or change: the same is asked of one kind of files and then
+        of another.
+        """
+        if self._asked is None or self._asked[0] is not query:
+            found = self._found(columns, query)
+            self._asked = (query, found, columns.gains(found))
+        return self._asked[1:]
 
     def _found(self, columns: Columns, query: KeywordQuery) -> FoundTerms:
         """The lists of all terms of a query that occur, and what one occurrence is worth."""
@@ -204,7 +216,7 @@ class InvertedIndex:
         return self._scores
 
     def _changed(self) -> None:
-        self._columns = None
+        self._columns = self._asked = None
 
 
 def _merge_small(segments: list[Segment]) -> list[Segment]:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import copy
+import os
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import lru_cache, partial
 from typing import Final, TypeVar
 
+from agentscope_reme.errors import StorageFailed
 from agentscope_reme.files.disk import Disk
 from agentscope_reme.schema import FileChunk, FileLink, FileNode, SearchHit
 from agentscope_reme.settings import Settings
@@ -14,12 +18,13 @@ from agentscope_reme.store.audit import audit_postings
 from agentscope_reme.store.base import (
     BaseFileStore,
     FileGrowth,
-    FileStamp,
+    FileStamps,
     IndexedFile,
     SearchFilter,
     StoreCondition,
     StoreStats,
 )
+from agentscope_reme.store.bulk_reader import BulkReader
 from agentscope_reme.store.database import Database, ShadowDatabase
 from agentscope_reme.store.erasing import erase_deleted
 from agentscope_reme.store.filters import asks_for_days, check_filter
@@ -42,7 +47,7 @@ from agentscope_reme.store.stored_files import (
     load_nodes,
     slots_within,
 )
-from agentscope_reme.store.stored_vectors import all_texts
+from agentscope_reme.store.stored_vectors import StoredVectors, all_texts
 from agentscope_reme.store.tokenizers import MemoryTokenizer
 from agentscope_reme.store.vector_cache import VectorCache
 from agentscope_reme.store.vector_spaces import TABLES
@@ -52,6 +57,8 @@ from agentscope_reme.workspace import Workspace
 T = TypeVar("T")
 _KEPT_CHANGES: Final = 10_000
 """Readers further behind load everything anew."""
+_KEPT_QUERIES: Final = 16
+"""The same question is asked of the distilled layers and then of the sessions."""
 _WIDER: Final = 4
 """Of chunks of certain days, so many times as many are looked at until enough pass."""
 _Found = tuple[float, int, int]
@@ -73,6 +80,8 @@ class LocalFileStore(BaseFileStore):
         tokenizer: default `MemoryTokenizer`; pass one with a user dictionary here.
     """
 
+    keeps_pictures = True
+
     def __init__(
         self,
         workspace: Workspace,
@@ -81,14 +90,18 @@ class LocalFileStore(BaseFileStore):
         tokenizer: MemoryTokenizer | None = None,
     ) -> None:
         settings = settings or Settings()
+        self._settings = settings
         self._tokenizer = tokenizer or MemoryTokenizer()
         self._workspace = workspace
         self._disk = Disk(fsync=settings.fsync)
         self._fingerprint = f"{index_fingerprint(settings)} {self._tokenizer.fingerprint}"
         self._text = IndexedText(self._tokenizer)
+        self._query = lru_cache(_KEPT_QUERIES)(partial(KeywordQuery.of, self._tokenizer))
         database = Database(workspace, self._fingerprint, self._disk)
         marker = OpenMarker(workspace, self._disk)
+        self._vector_kind: Final = settings.vector_index
         self._session = IndexSession(database, self._text, marker)
+        self._session.vectors = StoredVectors(self._vector_kind)
         self._session.on_lost = self._lost
         self._cache = VectorCache(
             workspace.metadata / "embeddings.db", most=settings.embedding_cache_vectors
@@ -128,6 +141,20 @@ class LocalFileStore(BaseFileStore):
         """
         return IndexWriter(self._session, self._text).grow(growth)
 
+    def bulk_reader(self) -> BulkReader | None:
+        """Helper processes that read many new files; none for a tokenizer they do not know."""
+        helpers = min(os.cpu_count() or 1, self._settings.index_helpers)
+        if type(self._tokenizer) is not MemoryTokenizer or not helpers:
+            return None
+        dictionary = self._tokenizer.user_dictionary
+        setting = (
+            str(self._workspace.root),
+            self._settings.chunk_byte_size,
+            self._settings.max_indexed_file_bytes,
+            None if dictionary is None else str(dictionary.resolve()),
+        )
+        return BulkReader(setting, self._fingerprint, helpers)
+
     def refresh(self) -> None:
         """Catch up with other processes."""
         self._run(lambda: None)
@@ -160,17 +187,16 @@ class LocalFileStore(BaseFileStore):
 
         return self._run(read)
 
-    def stamps(self) -> dict[str, FileStamp]:
+    def stamps(self) -> FileStamps:
         """The stamp of every indexed file."""
         query = "SELECT path, mtime_ns, size, content_hash FROM files"
-        rows = self._run(lambda: self._connection.execute(query).fetchall())
-        return {row[0]: FileStamp(*row[1:]) for row in rows}
+        return self._run(lambda: FileStamps(self._connection.execute(query)))
 
     def keyword_search(
         self, query: str, *, limit: int, where: SearchFilter | None = None
     ) -> list[SearchHit]:
         """BM25 over the indexed text, best first; ties by path and position."""
-        wanted = KeywordQuery.of(self._tokenizer, query)
+        wanted = self._query(query)
 
         def search() -> list[SearchHit] | None:
             allowed, index = self._allowed(where), self._session.state.index
@@ -193,12 +219,19 @@ class LocalFileStore(BaseFileStore):
             if not self._session.vectors.turn_to(self._connection, space_id):
                 return []
             allowed, vectors = self._allowed(where), self._session.vectors
+            living = self._session.state.living
             found = self._within(
-                where, limit, lambda most: vectors.search(self._connection, vector, most, allowed)
+                where,
+                limit,
+                lambda most: vectors.search(self._connection, vector, most, allowed, living),
             )
             return self._hits(found, limit, "vector", where)
 
-        return self._run(lambda: self._session.steady(search) or [])
+        hits = self._run(lambda: self._session.steady(search) or [])
+        if self._session.vectors.has_damaged:
+            with suppress(StorageFailed):  # others write; whoever reads them next tries again
+                self._run(self._drop_damaged_vectors)
+        return hits
 
     def outlinks(self, path: str) -> list[FileLink]:
         """Links written in `path`, in order."""
@@ -220,6 +253,16 @@ class LocalFileStore(BaseFileStore):
     def missing_vectors(self, space_id: str, limit: int) -> list[tuple[str, str]]:
         """Texts without a vector in this space, as ``(text hash, text)``."""
         return self._run(lambda: self._session.vectors.missing(self._connection, space_id, limit))
+
+    def missing_pictures(self, space_id: str, limit: int) -> list[tuple[str, str, str]]:
+        """Pictures without a vector in this space, as ``(text hash, path, content hash)``."""
+        return self._run(
+            lambda: self._session.vectors.missing_pictures(self._connection, space_id, limit)
+        )
+
+    def picture_counts(self, space_id: str) -> tuple[int, int]:
+        """How many pictures have a vector in a space, and how many have none."""
+        return self._run(lambda: self._session.vectors.count_pictures(self._connection, space_id))
 
     def kept_vectors(self, space_id: str, text_hashes: Sequence[str]) -> Mapping[str, Vector]:
         """Vectors an earlier index was given for some texts, by text hash."""
@@ -310,6 +353,7 @@ class LocalFileStore(BaseFileStore):
         building = copy.copy(self)
         building.on_lost = None
         building._session = IndexSession(database, self._text)
+        building._session.vectors = StoredVectors(self._vector_kind)
         building._session.open()
         return LocalShadow(building, self._session, building._session, database)
 
@@ -325,6 +369,15 @@ class LocalFileStore(BaseFileStore):
     def reload(self) -> None:
         """Read everything in memory anew from the disk."""
         self._run(self._session.load)
+
+    def _drop_damaged_vectors(self) -> None:
+        """Count them as missing and say so; whoever listens has them made anew."""
+        count = self._session.write(lambda: self._session.vectors.drop_damaged(self._connection))
+        if count:
+            self._session.database.notices.append(
+                f"Damaged vectors were found in the index, {count} of them; they are made anew."
+            )
+            self._lost()
 
     def _lost(self) -> None:
         if self.on_lost is not None:

@@ -23,6 +23,9 @@ Bools = NDArray[np.bool_]
 Found = tuple[NDArray[Any], NDArray[np.uint8]]
 """One term's documents in one part, ascending, and how often each contains the term."""
 
+Terms = tuple[Ints, NDArray[np.uint8]]
+"""The distinct term keys of one document, ascending, and how often each occurs."""
+
 LARGEST_SEGMENT: Final = 1 << 16
 """Documents per segment, so that a document number fits 16 bits."""
 LARGEST_COUNT: Final = 255
@@ -51,6 +54,20 @@ class Document:
         """A document from counted terms; counts above `LARGEST_COUNT` are cut."""
         counts = np.minimum(terms.counts, LARGEST_COUNT).astype(np.uint8)
         return cls(slot, owner, terms.keys, counts, length)
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentColumns:
+    """Documents as columns, in slot order.
+
+    The terms of each are a plain tuple of arrays: the garbage collector looks at such a tuple
+    once, where it would walk through thousands of `Document` again and again.
+    """
+
+    slots: Ints
+    owners: Ints
+    lengths: NDArray[np.int32]
+    terms: list[Terms]
 
 
 class Part:
@@ -158,7 +175,7 @@ class Tail(Part):
     """
 
     def __init__(self) -> None:
-        self._documents: list[Document] = []
+        self._terms: list[Terms] = []
         self._inverted = 0
         self._lists: dict[int, int | bytearray] = {}
         self._room = _Columns(_SMALLEST_ROOM)
@@ -166,9 +183,9 @@ class Tail(Part):
 
     def add(self, documents: Sequence[Document]) -> None:
         """Append documents; their slots are larger than all present ones."""
-        before = len(self._documents)
-        self._documents.extend(documents)
-        after = len(self._documents)
+        before = len(self._terms)
+        self._terms += [(d.keys, d.counts) for d in documents]
+        after = len(self._terms)
         if after > len(self._room.slots):
             self._room = _Columns(2 * after, self._room)
         self._room.slots[before:after] = [d.slot for d in documents]
@@ -178,19 +195,28 @@ class Tail(Part):
 
     def find(self, keys: Ints) -> list[Found]:
         """The inverted list of each key; empty for unknown ones."""
-        if self._inverted < len(self._documents):
+        if self._inverted < len(self._terms):
             self._invert()
         return [_unpacked(self._lists.get(key)) for key in keys.tolist()]
 
     def known_keys(self) -> Ints:
         """The keys that have a list, ascending."""
-        if self._inverted < len(self._documents):
+        if self._inverted < len(self._terms):
             self._invert()
         return np.sort(np.fromiter(self._lists, np.int64, len(self._lists)))
 
     def live_documents(self) -> list[Document]:
         """The documents not deleted, in order."""
-        return [d for d, alive in zip(self._documents, self.alive, strict=True) if alive]
+        return [
+            Document(int(self.slots[i]), int(self.owners[i]), *self._terms[i], int(self.lengths[i]))
+            for i in self.alive.nonzero()[0].tolist()
+        ]
+
+    def columns_of(self, numbers: Sequence[int]) -> DocumentColumns:
+        """Some of the documents as a segment is built of them."""
+        at = np.array(numbers, np.intp)
+        terms = [self._terms[number] for number in numbers]
+        return DocumentColumns(self.slots[at], self.owners[at], self.lengths[at], terms)
 
     def _invert(self) -> None:
         """Enter new documents: ``number << 8 | count``, in bytes from the second document on.
@@ -198,10 +224,10 @@ class Tail(Part):
         Bytes, for the garbage collector would look into ten thousand lists.
         """
         lists = self._lists
-        for number in range(self._inverted, len(self._documents)):
-            document = self._documents[number]
+        for number in range(self._inverted, len(self._terms)):
+            keys, counts = self._terms[number]
             base = number << 8
-            for key, count in zip(document.keys.tolist(), document.counts.tolist(), strict=True):
+            for key, count in zip(keys.tolist(), counts.tolist(), strict=True):
                 packed = base | count
                 entry = lists.setdefault(key, packed)
                 if entry == packed:
@@ -210,7 +236,7 @@ class Tail(Part):
                     lists[key] = bytearray(_PAIR.pack(entry, packed))
                 else:
                     entry += _ONE.pack(packed)
-        self._inverted = len(self._documents)
+        self._inverted = len(self._terms)
 
     def _show(self, size: int) -> None:
         room = self._room

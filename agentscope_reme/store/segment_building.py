@@ -9,28 +9,29 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from agentscope_reme.store.postings import Document, Ints, Segment
+from agentscope_reme.store.postings import DocumentColumns, Ints, Segment
 
 MERGE_SLAB: Final = 1 << 18
 """Postings merged at once: that takes a few megabytes besides the result."""
 
 
-def build_segment(documents: Sequence[Document]) -> Segment:
-    """Invert up to `LARGEST_SEGMENT` documents, given in slot order."""
-    sizes = [len(d.keys) for d in documents]
+def build_segment(documents: DocumentColumns) -> Segment:
+    """Invert up to `LARGEST_SEGMENT` documents."""
+    terms = documents.terms
+    sizes = [len(keys) for keys, _counts in terms]
     total = sum(sizes)
-    keys = _joined([np.empty(0, np.int64), *(d.keys for d in documents)])
-    counts = _joined([np.empty(0, np.uint8), *(d.counts for d in documents)])
+    keys = _joined([np.empty(0, np.int64), *(keys for keys, _counts in terms)])
+    counts = _joined([np.empty(0, np.uint8), *(counts for _keys, counts in terms)])
     order = np.argsort(keys, kind="stable")  # merges the sorted keys of the documents
     keys = keys[order]
     first = _changes(keys)
     return Segment(
-        slots=np.array([d.slot for d in documents], np.int64),
-        owners=np.array([d.owner for d in documents], np.int64),
-        lengths=np.array([d.length for d in documents], np.int32),
+        slots=documents.slots,
+        owners=documents.owners,
+        lengths=documents.lengths,
         keys=keys[first],
         offsets=np.append(first, total).astype(np.int32),
-        docs=np.repeat(np.arange(len(documents), dtype=np.uint16), sizes)[order],
+        docs=np.repeat(np.arange(len(terms), dtype=np.uint16), sizes)[order],
         counts=counts[order],
     )
 

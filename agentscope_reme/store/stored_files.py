@@ -16,6 +16,7 @@ from agentscope_reme.schema import (
     SearchHit,
 )
 from agentscope_reme.store.base import SearchFilter
+from agentscope_reme.store.chunk_kinds import PICTURE
 from agentscope_reme.store.file_entry import FileEntry
 from agentscope_reme.store.filters import days_of_chunk, days_within
 from agentscope_reme.store.index_schema import Foreign
@@ -184,12 +185,14 @@ def _hit(
     _slot, chunk, start, end, headings, text, path, name, description, extra, metadata = row
     days = _days(path, extra, metadata)
     shown = days_within(where, days) or days
+    media_type = _picture_type(metadata)
     return SearchHit(
         chunk_id=unpack_id(chunk),
         path=path,
         start_line=start,
         end_line=end,
-        text=unpack_text(text),
+        text=f"[{media_type}] {path}" if media_type else unpack_text(text),
+        media_type=media_type,
         headings=tuple(json.loads(headings)) if headings else (),
         score=score,
         scores={branch: score},
@@ -198,6 +201,12 @@ def _hit(
         name=name,
         description=description,
     )
+
+
+def _picture_type(metadata: str | None) -> str:
+    if metadata is None or PICTURE not in metadata:
+        return ""
+    return str(json.loads(metadata).get(PICTURE, ""))
 
 
 def _days(path: str, extra: str | None, metadata: str | None) -> list[str]:

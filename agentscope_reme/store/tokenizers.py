@@ -60,7 +60,7 @@ class MemoryTokenizer:
     """
 
     def __init__(self, user_dictionary: str | Path | None = None) -> None:
-        self._dictionary = None if user_dictionary is None else Path(user_dictionary)
+        self.user_dictionary: Final = None if user_dictionary is None else Path(user_dictionary)
         self._cut_han: HanCutter | None = None
         self._words = KnownKeys(_word_keys)
         self._han_words = KnownKeys(_one_key)
@@ -68,9 +68,9 @@ class MemoryTokenizer:
     @property
     def fingerprint(self) -> str:
         """Changes whenever the same text would give other terms."""
-        if self._dictionary is None:
+        if self.user_dictionary is None:
             return _RULES
-        stat = self._dictionary.stat()
+        stat = self.user_dictionary.stat()
         return f"{_RULES}+{stat.st_size}.{stat.st_mtime_ns}"
 
     def terms(self, text: str) -> list[str]:
@@ -132,7 +132,7 @@ class MemoryTokenizer:
 
     def _han_cutter(self) -> HanCutter:
         if self._cut_han is None:
-            self._cut_han = han_cutter(self._dictionary)
+            self._cut_han = han_cutter(self.user_dictionary)
         return self._cut_han
 
 

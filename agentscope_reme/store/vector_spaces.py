@@ -9,10 +9,19 @@ from __future__ import annotations
 import sqlite3
 from typing import Final
 
+import numpy as np
+
+from agentscope_reme.store.vectors import normalised, packed
+
 TABLES: Final = {"space_id": "vectors", "second_space_id": "second_vectors"}
 """The table of a space, by the key under which ``meta`` names that space."""
 
 _NEWEST: Final = "newest_space"
+_SINGLE_PRECISION: Final = frozenset({"1", "2", "3"})
+"""Layouts of the index database whose vectors take four bytes per number."""
+_BYTES_PER_SINGLE: Final = 4
+_OFF: Final = 0.01
+"""Vectors are kept at length 1; one that is further off is damaged, or in another precision."""
 
 
 def space_of(connection: sqlite3.Connection) -> str | None:
@@ -59,8 +68,11 @@ def table_for(connection: sqlite3.Connection, space_id: str) -> str:
 def carry_spaces(connection: sqlite3.Connection) -> None:
     """Copy the vectors of the attached database ``old`` that ``main`` lacks, and their spaces.
 
-    Vectors of a space the other database does not know are dropped.
+    Vectors of a space the other database does not know are dropped, and damaged ones where they are
+    converted; the others are found when they are read.
     """
+    connection.create_function("as_kept", 1, _as_kept, deterministic=True)
+    made_of = "as_kept(theirs.vector)" if _is_single(connection) else "theirs.vector"
     for key, table in TABLES.items():
         if not _has_table(connection, table):
             continue  # an earlier layout
@@ -71,13 +83,30 @@ def carry_spaces(connection: sqlite3.Connection) -> None:
             (key, key, key),
         )
         connection.execute(
-            f"INSERT INTO {table} SELECT * FROM old.{table} AS theirs WHERE NOT EXISTS "
+            f"INSERT OR IGNORE INTO {table} SELECT theirs.text_hash, {made_of} "
+            f"FROM old.{table} AS theirs WHERE NOT EXISTS "
             f"(SELECT 1 FROM main.{table} AS ours WHERE ours.text_hash = theirs.text_hash)"
         )
     connection.execute(
         "INSERT OR REPLACE INTO meta SELECT key, value FROM old.meta WHERE key IN (?, ?, ?)",
         (*TABLES, _NEWEST),
     )
+
+
+def _is_single(connection: sqlite3.Connection) -> bool:
+    """Whether the attached database keeps its vectors in single precision, as earlier ones did."""
+    row = connection.execute("SELECT value FROM old.meta WHERE key = 'schema'").fetchone()
+    return row is not None and str(row[0]) in _SINGLE_PRECISION
+
+
+def _as_kept(value: object) -> bytes | None:
+    """A vector in single precision as it is kept now; ``None``, which no table takes, for none."""
+    if value == b"":  # it is kept elsewhere, and only its name stands here
+        return b""
+    if not isinstance(value, bytes) or len(value) % _BYTES_PER_SINGLE:
+        return None
+    numbers = np.frombuffer(value, "<f4").astype(np.float64)
+    return packed(normalised(numbers)) if abs(np.linalg.norm(numbers) - 1) < _OFF else None
 
 
 def _key_to_give_up(connection: sqlite3.Connection) -> str:

@@ -2,43 +2,45 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
-import zlib
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Iterable, Sequence
+from typing import Final
 
-from agentscope_reme.schema import FileChunk, FileNode, text_hash
+from agentscope_reme.schema import FileChunk
 from agentscope_reme.store.base import FileStamp
 from agentscope_reme.store.file_entry import FileEntry, KeptChunks, PreparedFile
-from agentscope_reme.store.filters import plain_value
+from agentscope_reme.store.flat_file import (
+    ChunkRow,
+    FlatFile,
+    LinkRow,
+    chunk_row,
+    file_columns,
+    link_row,
+    packed_metadata,
+    storable,
+)
 from agentscope_reme.store.indexed_text import ChunkWords
-from agentscope_reme.store.slots import load_slots, pack_id
-from agentscope_reme.store.stored_files import UTF_8, UTF_16
+from agentscope_reme.store.slots import load_slots
 
-_WORTH_COMPRESSING_BYTES: Final = 1000
-"""Shorter texts stay plain: they shrink by a third, and every hit would pay for unpacking."""
 _CHANGING: Final = (
-    "mtime_ns", "size", "content_hash", "last_slot", "chunk_count",
+    "mtime_ns", "size", "content_hash",
     "name", "description", "front_matter", "front_matter_error", "tags",
+    "last_slot", "chunk_count",
 )  # fmt: skip
 
 
-def insert_file(connection: sqlite3.Connection, file: PreparedFile, first_slot: int) -> FileEntry:
+def insert_file(connection: sqlite3.Connection, file: FlatFile, first_slot: int) -> FileEntry:
     """Store a file that is not there yet."""
-    node = file.node
-    last_slot = first_slot + len(file.chunks) - 1
-    values = (node.path, first_slot, *_changing(file, last_slot))
+    rows = file.rows
+    last_slot = first_slot + file.added - 1
     cursor = connection.execute(
         f"INSERT INTO files (path, first_slot, {', '.join(_CHANGING)}) "
-        f"VALUES ({','.join('?' * len(values))})",
-        values,
+        f"VALUES ({','.join('?' * (2 + len(_CHANGING)))})",
+        (rows.path, first_slot, *rows.columns, last_slot, file.added),
     )
-    entry = FileEntry(
-        int(cursor.lastrowid or 0), node.path, first_slot, last_slot, len(file.chunks)
-    )
-    insert_chunks(connection, entry.id, first_slot, file.chunks, file.words)
-    _insert_links_and_tags(connection, entry.id, node)
+    entry = FileEntry(int(cursor.lastrowid or 0), rows.path, first_slot, last_slot, file.added)
+    _insert_rows(connection, entry.id, first_slot, rows.chunks)
+    _insert_links_and_tags(connection, entry.id, rows.links, file.tags)
     return entry
 
 
@@ -49,13 +51,13 @@ def update_file(
     entry = kept.entry.grown(kept, len(file.new_chunks), next_slot)
     connection.execute(
         f"UPDATE files SET {', '.join(f'{name} = ?' for name in _CHANGING)} WHERE id = ?",
-        (*_changing(file, entry.last_slot), entry.id),
+        (*file_columns(file.node), entry.last_slot, len(file.chunks), entry.id),
     )
     connection.executemany(
         "UPDATE chunks SET start_line = ?1, end_line = ?2, metadata = ?3 WHERE slot = ?4 AND "
         "(start_line, end_line, metadata) IS NOT (?1, ?2, ?3)",
         [
-            (chunk.start_line, chunk.end_line, _packed_metadata(chunk), slot)
+            (chunk.start_line, chunk.end_line, packed_metadata(chunk), slot)
             for slot, chunk in zip(
                 load_slots(connection, entry.id, kept.count), file.chunks[: kept.count], strict=True
             )
@@ -64,7 +66,7 @@ def update_file(
     delete_chunks_behind(connection, kept)
     insert_chunks(connection, entry.id, next_slot, file.new_chunks, file.words)
     _delete_links_and_tags(connection, entry.id)
-    _insert_links_and_tags(connection, entry.id, file.node)
+    _insert_links_and_tags(connection, entry.id, map(link_row, file.node.links), file.node.tags)
     return entry
 
 
@@ -92,12 +94,16 @@ def insert_chunks(
     words: Sequence[ChunkWords | None],
 ) -> None:
     """Store chunks of a file, one behind the other."""
+    rows = (chunk_row(c, terms is not None) for c, terms in zip(chunks, words, strict=True))
+    _insert_rows(connection, file_id, first_slot, rows)
+
+
+def _insert_rows(
+    connection: sqlite3.Connection, file_id: int, first_slot: int, rows: Iterable[ChunkRow]
+) -> None:
     connection.executemany(
         "INSERT INTO chunks VALUES (?,?,?,?,?,?,?,?,?,?)",
-        [
-            _chunk_row(slot, file_id, chunk, terms is not None)
-            for slot, (chunk, terms) in enumerate(zip(chunks, words, strict=True), first_slot)
-        ],
+        [(slot, file_id, *row) for slot, row in enumerate(rows, first_slot)],
     )
 
 
@@ -115,69 +121,18 @@ def delete_file(connection: sqlite3.Connection, entry: FileEntry) -> None:
     connection.execute("DELETE FROM files WHERE id = ?", (entry.id,))
 
 
-def _changing(file: PreparedFile, last_slot: int) -> tuple[Any, ...]:
-    node = file.node
-    extra = {key: plain_value(value) for key, value in node.front_matter.extra.items()}
-    return (
-        node.st_mtime_ns,
-        node.size,
-        node.content_hash,
-        last_slot,
-        len(file.chunks),
-        _text(node.front_matter.name),
-        _text(node.front_matter.description),
-        json.dumps(extra) if extra else None,
-        None if node.front_matter_error is None else _text(node.front_matter_error),
-        json.dumps(node.tags) if node.tags else None,
-    )
-
-
-def _insert_links_and_tags(connection: sqlite3.Connection, file_id: int, node: FileNode) -> None:
+def _insert_links_and_tags(
+    connection: sqlite3.Connection, file_id: int, links: Iterable[LinkRow], tags: Sequence[str]
+) -> None:
     connection.executemany(
         "INSERT INTO links VALUES (?,?,?,?,?)",
-        [
-            (file_id, i, _text(k.target_path), k.target_anchor and _text(k.target_anchor), k.kind)
-            for i, k in enumerate(node.links)
-        ],
+        [(file_id, position, *link) for position, link in enumerate(links)],
     )
     connection.executemany(
-        "INSERT OR IGNORE INTO tags VALUES (?,?)", [(_text(tag), file_id) for tag in node.tags]
+        "INSERT OR IGNORE INTO tags VALUES (?,?)", [(storable(tag), file_id) for tag in tags]
     )
 
 
 def _delete_links_and_tags(connection: sqlite3.Connection, file_id: int) -> None:
     connection.execute("DELETE FROM links WHERE file_id = ?", (file_id,))
     connection.execute("DELETE FROM tags WHERE file_id = ?", (file_id,))
-
-
-def _pack_text(text: str) -> bytes:
-    data, mark = text.encode("utf-8", "surrogatepass"), UTF_8
-    if len(data) > 2 * len(text):  # Chinese takes three bytes a character in UTF-8
-        data, mark = text.encode("utf-16-le", "surrogatepass"), UTF_16
-    if len(data) < _WORTH_COMPRESSING_BYTES:
-        return mark + data
-    return zlib.compress(text.encode("utf-8", "surrogatepass"), 1)
-
-
-def _chunk_row(slot: int, file_id: int, chunk: FileChunk, searchable: bool) -> tuple[Any, ...]:
-    return (
-        slot,
-        file_id,
-        pack_id(chunk.id),
-        chunk.start_line,
-        chunk.end_line,
-        searchable,
-        bytes.fromhex(text_hash(chunk.text)),
-        json.dumps(chunk.headings) if chunk.headings else None,
-        _packed_metadata(chunk),
-        _pack_text(chunk.text),
-    )
-
-
-def _packed_metadata(chunk: FileChunk) -> str | None:
-    return json.dumps(chunk.metadata, default=plain_value) if chunk.metadata else None
-
-
-def _text(text: str) -> str:
-    """Text SQLite can hold: lone surrogates, which stand for undecodable bytes, become ``?``."""
-    return text.encode("utf-8", "replace").decode("utf-8")

@@ -48,7 +48,7 @@ def file_tools(operations: FileOperations, *, on_failure: OnFailure | None = Non
             return _output(await asyncio.to_thread(run, arguments))
 
         limit = operations.settings.tool_answer_bytes
-        call = _guarded(name, work, limit, on_failure)
+        call = guarded(name, work, limit, on_failure)
         return Tool(name, description, model, call, read_only)
 
     return [
@@ -180,18 +180,25 @@ def search_tool(
         "Search the long-term memory: earlier conversations, notes, decisions and resources. "
         "Each passage comes with path:start-end lines; use read to see more around it.",
         args.SearchArguments,
-        _guarded("memory_search", work, limit, on_failure),
+        guarded("memory_search", work, limit, on_failure),
         read_only=True,
     )
 
 
-def _guarded(
+def guarded(
     name: str,
     work: Callable[[A], Awaitable[ToolOutput]],
     limit: int,
     on_failure: OnFailure | None,
 ) -> Callable[[A], Awaitable[ToolOutput]]:
-    """A call that never raises and keeps its answer within `limit` bytes."""
+    """A tool's call that never raises and keeps its answer within a limit.
+
+    Args:
+        name: the tool's name.
+        work: what it does.
+        limit: the most UTF-8 bytes of one answer.
+        on_failure: called with the name and an exception that is nobody's input error.
+    """
 
     def shown(text: str) -> str:
         return capped(whole_characters(text), limit, _NARROW)

@@ -87,7 +87,7 @@ def edit(access: Access, path: str, old: str, new: str, replace_all: bool) -> Ch
     def change(before: bytes) -> bytes:
         nonlocal count
         if not is_markdown(clean):
-            count, after = _replace(clean, before, old, new, replace_all)
+            count, after = replaced(clean, before, old, new, replace_all)
             return after
         document = MarkdownDocument.parse(before)
         count = document.edit(old, new, replace_all=replace_all)
@@ -164,8 +164,15 @@ def _refuse_card_folder(access: Access, path: str) -> None:
         raise BadPath(path, "a folder is not this session's card", "Name the card itself.")
 
 
-def _replace(path: str, before: bytes, old: str, new: str, replace_all: bool) -> tuple[int, bytes]:
-    """Replace in bytes: UTF-8 cannot match inside a character, and other bytes stay untouched."""
+def replaced(path: str, before: bytes, old: str, new: str, replace_all: bool) -> tuple[int, bytes]:
+    """Replace an exact text, and tell how often.
+
+    In bytes: UTF-8 cannot match inside a character, and other bytes stay untouched.
+
+    Raises:
+        BadDocument: `old` is missing, or ambiguous without `replace_all`.
+        BadInput: a text has half characters.
+    """
     needle, wanted = _encoded(old), _encoded(new)
     count = before.count(needle)
     if count == 0 and b"\r\n" in before:

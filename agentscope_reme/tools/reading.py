@@ -38,24 +38,46 @@ def read_lines(
     """See `FileOperations.read`."""
     clean = access.readable(path)
     data = access.read(clean)
-    text, notices = _decode(clean, data)
-    first, last, lines = _range(text, start_line, end_line)
-    outlinks, inlinks = _links(access, clean, text) if neighbors else ([], [])
+    outlinks, inlinks = _links(access, clean, _decode(clean, data)[0]) if neighbors else ([], [])
     tail = _neighbour_text(outlinks, inlinks, access.answer_bytes // 4) if neighbors else ""
-    room = access.answer_bytes - _NOTE_BYTES - byte_length(tail)
-    part = _fill(lines, first, last, room)
+    result = lines_of_file(clean, data, start_line, end_line, access.answer_bytes, tail)
+    return result.model_copy(update={"outlinks": outlinks, "inlinks": inlinks})
+
+
+def lines_of_file(
+    name: str,
+    data: bytes,
+    start_line: int | None,
+    end_line: int | None,
+    most_bytes: int,
+    tail: str = "",
+) -> ReadResult:
+    """Lines of a file, wherever it is, within what one answer may hold.
+
+    Args:
+        name: what the file is called.
+        data: what it holds.
+        start_line: first line, counted from 1; the beginning when left out.
+        end_line: last line, inclusive; beyond the end means the end.
+        most_bytes: of the answer, notes and `tail` included.
+        tail: what the answer ends with.
+
+    Raises:
+        BadInput: the range is empty or outside the file, or the file is not text.
+    """
+    text, notices = _decode(name, data)
+    first, last, lines = _range(text, start_line, end_line)
+    part = _fill(lines, first, last, most_bytes - _NOTE_BYTES - byte_length(tail))
     notes = [*notices, part.note] if part.note else notices
     return ReadResult(
         answer="\n".join(filter(None, (part.text, *notes, tail))) or "(the file is empty)",
-        path=clean,
+        path=name,
         content=part.text,
         start_line=part.first,
         end_line=part.last,
         total_lines=part.total,
         truncated=part.truncated,
         content_hash=content_hash(data),
-        outlinks=outlinks,
-        inlinks=inlinks,
     )
 
 

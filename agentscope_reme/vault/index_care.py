@@ -65,7 +65,7 @@ class ShadowKeeper(IndexKeeper):
         """
         if upserts or deletes:
             self.store.apply(upserts, deletes)
-            self._put_off -= {*(file.node.path for file in upserts), *deletes}
+            self._put_off -= {*(file.path for file in upserts), *deletes}
         return True
 
     def mark_dirty(self, paths: Iterable[str]) -> None:

@@ -13,6 +13,8 @@ from agentscope_reme.errors import NotFound, ReMeError, StorageFailed
 from agentscope_reme.files.disk import Disk
 from agentscope_reme.settings import Settings
 from agentscope_reme.store.base import BaseFileStore, IndexedFile
+from agentscope_reme.store.bulk_reader import BulkReader
+from agentscope_reme.store.indexer import FileIndexer
 from agentscope_reme.vault.tree import SeenFile, Tree
 
 _log: Final = logging.getLogger(__name__)
@@ -76,6 +78,10 @@ class IndexKeeper:
             return None
         return self._indexer.index(path, data, mtime_ns=mtime_ns)
 
+    def bulk_reader(self) -> BulkReader | None:
+        """Helper processes that understand files as the indexer does; ``None`` without any."""
+        return self.store.bulk_reader() if type(self._indexer) is FileIndexer else None
+
     def prepare(self, files: Mapping[str, bytes]) -> dict[str, IndexedFile]:
         """Understand contents ahead of the commit lock; what fails here is tried again later."""
         prepared = {}
@@ -125,7 +131,7 @@ class IndexKeeper:
         """One transaction of the store, under the commit lock; if it fails its paths are dirty."""
         if not upserts and not deletes:
             return True
-        paths = {*(file.node.path for file in upserts), *deletes}
+        paths = {*(file.path for file in upserts), *deletes}
         try:
             self.store.apply(upserts, deletes)
         except StorageFailed as error:

@@ -70,8 +70,8 @@ class LogFollower:
             return False
 
     def _grow(self, path: str, written: Extension | None, indexer: GrowingIndexer) -> bool:
-        seen = self._tree.seen(path)
-        if seen is None or not self._keeper.indexable(path, seen.size):
+        size = written.after.size if written is not None else self._size_of(path)
+        if size is None or not self._keeper.indexable(path, size):
             return False
         try:
             place = self._tree.place(path)
@@ -90,6 +90,10 @@ class LogFollower:
             return True
         indexer.forget(path)
         return False
+
+    def _size_of(self, path: str) -> int | None:
+        seen = self._tree.seen(path)
+        return None if seen is None else seen.size
 
     def _read_whole(self, path: str) -> bool:
         for _ in range(_ATTEMPTS):

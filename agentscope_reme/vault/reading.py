@@ -11,7 +11,7 @@ from agentscope_reme.schema import FileLink
 from agentscope_reme.store.base import BaseFileStore
 from agentscope_reme.vault.committing import Committer
 from agentscope_reme.vault.showing import concerns, diff_of, record_of
-from agentscope_reme.vault.tree import SeenFile, Tree
+from agentscope_reme.vault.tree import SeenFile, SeenFiles, Tree
 
 
 class WorkspaceReader:
@@ -68,7 +68,7 @@ class WorkspaceReader:
             self._is_nothing()
         return found
 
-    def survey(self, prefix: str) -> tuple[list[SeenFile], list[Failure]]:
+    def survey(self, prefix: str) -> tuple[SeenFiles, list[Failure]]:
         """Visible files below a folder with time and size, sorted, and what cannot be listed.
 
         Raises:

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import logging
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Final, Protocol
 
 from agentscope_reme.errors import BadPath, NotFound
+from agentscope_reme.progress import followed, report_progress
 from agentscope_reme.results import Failure, IndexResult
 from agentscope_reme.schema import content_hash
 from agentscope_reme.store.base import BaseFileStore, FileStamp, IndexedFile
+from agentscope_reme.store.bulk_reader import FEWEST_FILES, HelperFailed
+from agentscope_reme.store.indexer import is_picture_place
 from agentscope_reme.vault.index_keeper import UNREADABLE, IndexKeeper
 from agentscope_reme.vault.tree import SeenFile, Tree
 from agentscope_reme.workspace import layer_of
 
+_log: Final = logging.getLogger(__name__)
 _BATCH_FILES: Final = 200
-_BATCH_CHUNKS: Final = 500
+_BATCH_CHUNKS: Final = 200
 """Each is a dozen objects: with more of them waiting the garbage collector holds up the process
 more often, and for longer."""
 _BATCH_BYTES: Final = 8 * 1024 * 1024
@@ -80,6 +85,8 @@ class Scanner:
         self._taken_away = taken_away
         self.notices: dict[str, str] = {}
 
+    # A process without a model for pictures leaves those in the index that another one put there.
+
     def scan(self, *, full: bool, prefix: str, trust_absence: bool = False) -> IndexResult:
         """Compare everything below a folder.
 
@@ -91,12 +98,15 @@ class Scanner:
         store = self._keeper.store
         store.refresh()
         seen, failed = self._tree.walk(prefix)
-        stamps = {p: s for p, s in store.stamps().items() if _below(p, prefix)}
-        wanted = [f for f in seen if self._keeper.indexable(f.path, f.size)]
-        suspects = [f for f in wanted if full or _differs(f, stamps)]
+        stamps: Mapping[str, FileStamp] = store.stamps()
+        if prefix:
+            stamps = {path: stamp for path, stamp in stamps.items() if _below(path, prefix)}
+        wanted = seen.those(lambda f: self._keeper.indexable(f.path, f.size))
+        suspects = wanted if full else wanted.those(lambda f: _differs(f, stamps))
         unlisted = {failure.item for failure in failed if not self._tree.is_link(failure.item)}
         kept = {f.path for f in wanted} | {p for p in stamps if _hit(p, unlisted)}
-        unwanted = {f.path for f in seen} - {f.path for f in wanted}
+        kept |= {f.path for f in seen if f.path in stamps and is_picture_place(f.path)}
+        unwanted = {f.path for f in seen if f.path not in kept}
         missing = [p for p in stamps if p not in kept]
         if trust_absence:
             for layer in {layer_of(path) for path in missing}:
@@ -133,7 +143,8 @@ class Scanner:
             failed += trouble
             suspects |= {f.path: f for f in found if self._keeper.indexable(f.path, f.size)}
             known = [*([path] if path in stamps else []), *_all_below(ordered, path)]
-            missing |= dict.fromkeys(p for p in known if p not in suspects)
+            left = {f.path for f in found if is_picture_place(f.path)}
+            missing |= dict.fromkeys(p for p in known if p not in suspects and p not in left)
         for path in stamps:  # a drive that comes back comes back file by file
             if layer_of(path) in self.notices and self._tree.seen(path) is None:
                 missing[path] = None
@@ -148,7 +159,7 @@ class Scanner:
                 yield from self._tree.names(given)
 
     def _believed(
-        self, missing: Sequence[str], stamps: dict[str, FileStamp], *, present: set[str]
+        self, missing: Sequence[str], stamps: Mapping[str, FileStamp], *, present: set[str]
     ) -> list[str]:
         """What may leave the index: not most of a layer at once, that is an unmounted drive."""
         believed: list[str] = []
@@ -178,14 +189,14 @@ class Scanner:
         self,
         suspects: Sequence[SeenFile],
         gone: Sequence[str],
-        stamps: dict[str, FileStamp],
+        stamps: Mapping[str, FileStamp],
         failed: list[Failure],
         *,
         force: bool = False,
     ) -> IndexResult:
         run = _Run(self._tree, self._keeper, self._locks, stamps, failed, self._check, force=force)
         run.take_out(gone)
-        rest = list(suspects)
+        rest: Sequence[SeenFile] = suspects
         for _ in range(_ROUNDS):
             rest = run.bring_in(rest)
         if rest:
@@ -202,7 +213,7 @@ class _Run:
         tree: Tree,
         keeper: IndexKeeper,
         locks: CommitLock,
-        stamps: dict[str, FileStamp],
+        stamps: Mapping[str, FileStamp],
         failed: list[Failure],
         check: Callable[[], None],
         *,
@@ -234,7 +245,9 @@ class _Run:
     def bring_in(self, files: Sequence[SeenFile]) -> list[SeenFile]:
         """Index these files; returns those that changed in the meantime, as they are now."""
         self._again = []
-        for file in files:
+        read = self._bring_in_bulk(files)
+        rest = [file for file in files if file.path not in read] if read else files
+        for file in followed(rest, "files"):
             self._check()
             try:
                 indexed = self._understood(file)
@@ -247,6 +260,30 @@ class _Run:
                 self._collect(file, indexed)
         self._flush()
         return self._again
+
+    def _bring_in_bulk(self, files: Sequence[SeenFile]) -> set[str]:
+        """Index new files with the help of other processes, if there are many.
+
+        Returns:
+            The paths that were dealt with.
+        """
+        done: set[str] = set()
+        new = {f.path for f in files if f.path not in self._stamps and not is_picture_place(f.path)}
+        reader = self._keeper.bulk_reader() if len(new) >= FEWEST_FILES else None
+        if reader is None:
+            return done
+        try:
+            with reader:
+                found = reader.read((f.path, f.mtime_ns, f.size) for f in files if f.path in new)
+                for file, indexed in zip((f for f in files if f.path in new), found, strict=True):
+                    self._check()
+                    report_progress(len(done), len(new), "files")
+                    if indexed is not None:
+                        done.add(file.path)
+                        self._collect(file, indexed)
+        except HelperFailed as error:
+            _log.info("files are read without the help of other processes: %s", error)
+        return done
 
     def _understood(self, file: SeenFile) -> IndexedFile | None:
         """What to store; ``None`` when the index already says the same."""
@@ -270,7 +307,7 @@ class _Run:
     def _collect(self, file: SeenFile, indexed: IndexedFile) -> None:
         self._batch.append((file, indexed))
         self._batch_bytes += file.size
-        self._batch_chunks += len(indexed.chunks)
+        self._batch_chunks += indexed.chunk_count
         if (
             len(self._batch) >= _BATCH_FILES
             or self._batch_chunks >= _BATCH_CHUNKS
@@ -287,17 +324,17 @@ class _Run:
             ready: list[IndexedFile] = []
             for file, indexed in batch:
                 now = self._tree.seen(file.path)
-                if now == file and indexed.node.size == file.size:
+                if now == file and indexed.size == file.size:
                     ready.append(indexed)
                 elif now is not None:
                     self._again.append(now)
             if self._force:  # whatever the index says of them is not trusted
-                self._keeper.apply([], [indexed.node.path for indexed in ready])
+                self._keeper.apply([], [indexed.path for indexed in ready])
             if self._keeper.apply(ready, []):
                 self.result.files += len(ready)
-                self.result.chunks += sum(len(indexed.chunks) for indexed in ready)
+                self.result.chunks += sum(indexed.chunk_count for indexed in ready)
             else:
-                self._refused([indexed.node.path for indexed in ready])
+                self._refused([indexed.path for indexed in ready])
 
     def _wanted(self, path: str) -> bool:
         seen = self._tree.seen(path)
@@ -313,7 +350,7 @@ def _is_suspicious(vanished: int, total: int) -> bool:
     return vanished >= _GUARDED_FROM and vanished * 2 > total
 
 
-def _differs(file: SeenFile, stamps: dict[str, FileStamp]) -> bool:
+def _differs(file: SeenFile, stamps: Mapping[str, FileStamp]) -> bool:
     stamp = stamps.get(file.path)
     return stamp is None or (stamp.mtime_ns, stamp.size) != (file.mtime_ns, file.size)
 

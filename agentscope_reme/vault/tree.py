@@ -6,10 +6,11 @@ import contextlib
 import os
 import stat
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import starmap
 from pathlib import Path
-from typing import Final
+from typing import Final, overload
 
 from agentscope_reme.errors import BadPath, NotFound
 from agentscope_reme.files.disk import Disk, is_temporary, is_temporary_of
@@ -28,6 +29,39 @@ class SeenFile:
     path: str
     mtime_ns: int
     size: int
+
+
+class SeenFiles(Sequence[SeenFile]):
+    """Many files, sorted by path.
+
+    Kept as plain tuples, which the garbage collector looks at once; it would walk through
+    thousands of `SeenFile` whenever it looks at everything.
+
+    Args:
+        rows: path, modification time in nanoseconds and size in bytes, in any order.
+    """
+
+    def __init__(self, rows: Iterable[tuple[str, int, int]] = ()) -> None:
+        self._rows: Final = sorted(rows)
+
+    @overload
+    def __getitem__(self, index: int) -> SeenFile: ...
+    @overload
+    def __getitem__(self, index: slice) -> SeenFiles: ...
+    def __getitem__(self, index: int | slice) -> SeenFile | SeenFiles:
+        if isinstance(index, slice):
+            return SeenFiles(self._rows[index])
+        return SeenFile(*self._rows[index])
+
+    def __iter__(self) -> Iterator[SeenFile]:
+        return starmap(SeenFile, self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def those(self, wanted: Callable[[SeenFile], bool]) -> SeenFiles:
+        """Those that meet a condition."""
+        return SeenFiles(row for row in self._rows if wanted(SeenFile(*row)))
 
 
 class Tree:
@@ -168,13 +202,13 @@ class Tree:
             raise BadPath(path, "no change leads there", _ELSEWHERE)
         self.place(path)
 
-    def walk(self, prefix: str = "") -> tuple[list[SeenFile], list[Failure]]:
+    def walk(self, prefix: str = "") -> tuple[SeenFiles, list[Failure]]:
         """Visible files below a folder, sorted by path, and what could not be looked at.
 
         Hidden and internal entries and symlinks are passed over; those that lead where no path
         may are told as failures.
         """
-        found: list[SeenFile] = []
+        found: list[tuple[str, int, int]] = []
         failed: list[Failure] = []
         folders = [prefix.strip("/")]
         while folders:
@@ -190,7 +224,7 @@ class Tree:
                 path = f"{folder}/{entry.name}" if folder else entry.name
                 if not self._is_passed_over(path, entry):
                     self._meet(path, entry, folders, found, failed)
-        return sorted(found, key=lambda file: file.path), failed
+        return SeenFiles(found), failed
 
     def everything_below(self, folder: str) -> list[str]:
         """Regular files below a folder, hidden ones included, unfinished ones not, sorted."""
@@ -240,7 +274,7 @@ class Tree:
         path: str,
         entry: os.DirEntry[str],
         folders: list[str],
-        found: list[SeenFile],
+        found: list[tuple[str, int, int]],
         failed: list[Failure],
     ) -> None:
         try:
@@ -255,7 +289,7 @@ class Tree:
             if self.workspace.normalise(path) != path:
                 raise BadPath(path, "this name would be read as another", "Rename the file.")
             status = entry.stat()
-            found.append(SeenFile(path, status.st_mtime_ns, status.st_size))
+            found.append((path, status.st_mtime_ns, status.st_size))
         except (OSError, BadPath) as error:
             shown = path.encode("utf-8", "backslashreplace").decode()
             failed.append(Failure(item=shown, reason=str(error)))

@@ -18,6 +18,7 @@ from agentscope_reme.files.disk import Disk
 from agentscope_reme.files.growing_file import Extension
 from agentscope_reme.files.journal import Journal
 from agentscope_reme.files.locks import WorkspaceLocks
+from agentscope_reme.files.snapshots import sweep_snapshots
 from agentscope_reme.results import IndexResult
 from agentscope_reme.settings import Settings
 from agentscope_reme.store.base import BaseFileStore, IndexedFile
@@ -130,6 +131,7 @@ class Vault(WorkspaceReader):
             )
         except StorageFailed as error:
             notices.append(f"An unfinished forgetting could not be finished yet: {error}")
+        sweep_snapshots(self.workspace, self._locks)
         with self._locks.commit():
             try:
                 self._journal.open()
@@ -234,6 +236,7 @@ class Vault(WorkspaceReader):
         """
         self._refuse_closed()
         self._carry_forgetting_on()
+        sweep_snapshots(self.workspace, self._locks)
         with self._locks.sessions(erasure.sessions), self._exclusive():
             return self._eraser.carry_out(erasure, actor=actor)
 

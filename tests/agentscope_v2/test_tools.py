@@ -86,6 +86,16 @@ async def test_agents_that_share_a_toolkit_register_once(memory: InMemoryService
     assert len(await toolkit.get_tool_schemas()) == 2
 
 
+async def test_a_new_toolkit_for_every_turn_gets_the_same_tools(memory: InMemoryService) -> None:
+    tools = memory.tools()
+    toolkits = [Toolkit(), Toolkit()]
+    for toolkit in toolkits:
+        await register_tools(toolkit, tools)
+    first, second = [await toolkit.get_tool("memory_search") for toolkit in toolkits]
+    assert first is second
+    assert as_toolbase(tools[0], in_its_session=True) is not first  # whoever asks owns a new one
+
+
 async def test_a_tool_of_the_application_is_never_replaced(memory: InMemoryService) -> None:
     own = Weather()
     own.name = "remember"

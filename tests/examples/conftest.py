@@ -6,6 +6,9 @@ import sys
 from pathlib import Path
 
 from agentscope_reme.agentscope_line import installed_line
+from tests.loopback.fixtures import provider
+
+__all__ = ["provider"]
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import re
 from typing import Any
 
 from tests.loopback.answer import Answer, as_json, merged, pieces
@@ -37,7 +39,7 @@ def embeddings(request: Request, vectors: list[list[float]] | None) -> Answer:
     multimodal = "contents" in body
     inputs = [_embedded(item) for item in body["contents" if multimodal else "texts"]]
     width = int(request.options.get("dimension") or _DEFAULT_WIDTH)
-    made = vectors or [vector_of(text, width) for _, text in inputs]
+    made = vectors or [vector_of(_seen(kind, text), width) for kind, text in inputs]
     number = "index" if multimodal else "text_index"
     rows: list[dict[str, Any]] = [
         {number: index, "embedding": vector} for index, vector in enumerate(made)
@@ -139,6 +141,14 @@ def _call(index: int, call_id: str, name: str, arguments: str) -> dict[str, Any]
         "type": "function",
         "function": {"name": name, "arguments": arguments},
     }
+
+
+def _seen(kind: str, given: str) -> str:
+    """What a picture "shows": the words its bytes spell, so that its vector is near such words."""
+    if kind != "image" or not given.startswith("data:"):
+        return given
+    data = base64.b64decode(given.partition(",")[2])
+    return " ".join(re.findall("[a-z]{3,}", data.decode("latin-1"))) or given
 
 
 def _embedded(item: object) -> tuple[str, str]:

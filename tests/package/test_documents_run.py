@@ -25,6 +25,7 @@ BLOCKS = {
 ELSEWHERE = {
     "dream.md: # a nightly dream",  # tests/dream/test_the_guide_tells_the_truth.py
     "claude_code.md: # the same by hand",  # tests/claude_code
+    "scaling.md: # a shared index",  # tests/scaleout/engines
 }
 NOTE = {"name": "a", "description": "About a.", "content": "# A\n\n- Text.\n"}
 STEPS: dict[str, list[Any]] = {

@@ -15,8 +15,9 @@ from agentscope_reme.store.base import (
     SearchFilter,
     StoreStats,
 )
+from agentscope_reme.store.file_entry import front_matter_of
 from agentscope_reme.store.filters import check_filter, content_matches, day_of, path_matches
-from agentscope_reme.store.index_state import CONTEXT, K1, B, front_matter_of
+from agentscope_reme.store.index_state import CONTEXT, K1, B
 from agentscope_reme.store.indexed_text import ChunkWords, IndexedText
 from agentscope_reme.store.keyword_query import KeywordQuery
 from agentscope_reme.store.tokenizers import MemoryTokenizer

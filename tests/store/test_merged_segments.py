@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentscope_reme.store.postings import Document, Segment
+from agentscope_reme.store.postings import Document, Segment, Tail
 from agentscope_reme.store.segment_building import build_segment, merge_segments
 from agentscope_reme.store.term_keys import TermCounts
 
@@ -29,7 +29,9 @@ def test_a_merge_keeps_every_live_document(
             documents.append(Document.of(slot, slot // 2, terms, terms.total()))
             expected[slot] = {key: min(count, 255) for key, count in counts.items()}
             slot += 3
-        segments.append(build_segment(documents))
+        tail = Tail()
+        tail.add(documents)
+        segments.append(build_segment(tail.columns_of(range(len(documents)))))
         gone = [d.slot for d, (_counts, deleted) in zip(documents, group, strict=True) if deleted]
         segments[-1].delete(segments[-1].slots[[s in gone for s in segments[-1].slots.tolist()]])
         for number in gone:

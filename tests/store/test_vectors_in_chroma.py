@@ -42,7 +42,8 @@ def fill(store: BaseFileStore, space: str = SPACE) -> None:
 def answers(store: BaseFileStore, where: SearchFilter | None = None) -> list[tuple[str, float]]:
     query = [1.0, 0.5, 0, 0, 0, 0, 0, -1]
     hits = store.vector_search(query, limit=10, where=where, space_id=SPACE)
-    return [(hit.path, pytest.approx(hit.score, abs=1e-5)) for hit in hits]
+    # the local store keeps half precision
+    return [(hit.path, pytest.approx(hit.score, abs=5e-4)) for hit in hits]
 
 
 @pytest.fixture

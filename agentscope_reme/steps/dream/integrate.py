@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from agentscope_reme.errors import ModelRequired, ReMeError
 from agentscope_reme.files.dream_progress import WaitingUnit
 from agentscope_reme.ports import AgentPort
+from agentscope_reme.progress import followed
 from agentscope_reme.results import DreamResult
 from agentscope_reme.steps.base import BaseStep, Ref
 from agentscope_reme.steps.dream.node_checks import RefusedError
@@ -50,7 +51,7 @@ class DreamIntegrateStep(BaseStep[DreamResult]):
         run = await asyncio.to_thread(dream_run, self.context, day=day, dry_run=arguments.dry_run)
         if run.chosen and self.agent is None:
             raise ModelRequired("auto_dream", lacks=self.lacks)
-        for unit in run.chosen:
+        for unit in followed(run.chosen, "units"):
             if self.agent is None or not self._affordable(run):
                 break  # the rest stays owed
             await self._integrate(run, unit, self.agent, arguments.hint)

@@ -9,9 +9,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from agentscope_reme.errors import BadDocument, BadInput
+from agentscope_reme.files.picture_types import image_type
 from agentscope_reme.messages import DataBlock
 from agentscope_reme.steps.resources.places import suffix_of
-from agentscope_reme.tools.images import MOST_IMAGE_BYTES, image_type
+from agentscope_reme.tools.images import MOST_IMAGE_BYTES
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -9,6 +9,7 @@ from typing import Any, Final
 from pydantic import BaseModel, ConfigDict
 
 from agentscope_reme.errors import BadInput, BadPath, Conflict, NotFound
+from agentscope_reme.progress import followed
 from agentscope_reme.results import AutoResourceResult
 from agentscope_reme.steps.base import BaseStep, Ref
 from agentscope_reme.steps.context import Components
@@ -129,7 +130,7 @@ class AutoResourceStep(BaseStep[AutoResourceResult]):
             owned = await asyncio.to_thread(self._owned)
         known = await asyncio.to_thread(run.ledger.read)
         due = _changed(run, seen, known, owned)
-        for path in by_failures(due, known):
+        for path in followed(by_failures(due, known), "resources"):
             await run.attend(path)
 
     def _owned(self) -> dict[str, list[Claim]]:

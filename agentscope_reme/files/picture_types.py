@@ -1,0 +1,19 @@
+"""What kind of picture some bytes are, whatever their file is called."""
+
+from __future__ import annotations
+
+
+def image_type(data: bytes) -> str | None:
+    """The media type of a picture by its signature; ``None`` when it is of no known kind."""
+    if data.startswith(b"\x89PNG\r\n\x1a\n"):
+        return "image/png"
+    if data.startswith(b"\xff\xd8\xff"):
+        return "image/jpeg"
+    if data.startswith((b"GIF87a", b"GIF89a")):
+        return "image/gif"
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        return "image/webp"
+    # two letters alone would make pictures of texts; the four bytes at 6 are reserved and zero
+    if data[:2] == b"BM" and data[6:10] == b"\0\0\0\0":
+        return "image/bmp"
+    return None

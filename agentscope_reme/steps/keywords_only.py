@@ -1,0 +1,63 @@
+"""A search that had to do without vectors says so: in a field always, in words once."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from agentscope_reme.runtime.embedding_calls import Absence, AbsenceKind
+
+_NOTICES: Final[dict[str, dict[AbsenceKind, str]]] = {
+    "en": {
+        "outage": "Found by keywords only: the embedding model does not answer, so passages that "
+        "say the same in other words may be missing. Try other words too.",
+        "filling": "Found by keywords only: the vectors of this memory are still being made, so "
+        "passages that say the same in other words may be missing. Try other words too.",
+        "loading": "Found by keywords only: the embedding model is still being loaded. "
+        "Search again in a moment, or try other words.",
+    },
+    "zh": {
+        "outage": "仅按关键词查找：嵌入模型没有响应，意思相同而措辞不同的内容可能缺失。"
+        "请也换其他词语再试。",
+        "filling": "仅按关键词查找：记忆的向量仍在生成，意思相同而措辞不同的内容可能缺失。"
+        "请也换其他词语再试。",
+        "loading": "仅按关键词查找：嵌入模型仍在加载。请稍后再搜索，或换其他词语。",
+    },
+}
+_NO_WORDS: Final[dict[str, dict[AbsenceKind, str]]] = {
+    "en": {
+        "outage": "The embedding model does not answer, so nothing can be found by a picture now. "
+        "Describe it in words, or try again later.",
+        "filling": "The vectors of this memory are still being made, so nothing can be found by a "
+        "picture now. Describe it in words, or try again later.",
+        "loading": "The embedding model is still being loaded. Search again in a moment.",
+    },
+    "zh": {
+        "outage": "嵌入模型没有响应，现在无法用图片查找。请用文字描述，或稍后再试。",
+        "filling": "记忆的向量仍在生成，现在无法用图片查找。请用文字描述，或稍后再试。",
+        "loading": "嵌入模型仍在加载，请稍后再搜索。",
+    },
+}
+_TOLD: Final = "keywords_only_told"
+
+
+def notice_once(shared: dict[str, Any], absence: Absence | None, *, to: str, language: str) -> str:
+    """Why there are no vectors, the first time somebody is told of this absence; else empty.
+
+    Args:
+        shared: the data all searches of one memory share.
+        absence: why there are none; ``None`` when there are.
+        to: who is told: people and agents who search, and prompts, each hear it once.
+        language: ``en`` or ``zh``.
+    """
+    if absence is None:
+        return ""
+    told: dict[tuple[str, AbsenceKind], int] = shared.setdefault(_TOLD, {})
+    if told.get((to, absence.kind)) == absence.number:
+        return ""
+    told[to, absence.kind] = absence.number
+    return _NOTICES.get(language, _NOTICES["en"])[absence.kind]
+
+
+def words_of(absence: Absence, language: str) -> str:
+    """Why nothing could be found by a picture alone."""
+    return _NO_WORDS.get(language, _NO_WORDS["en"])[absence.kind]
