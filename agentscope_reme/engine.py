@@ -40,6 +40,13 @@ if TYPE_CHECKING:
 _MOST_IN_VAIN: Final = 3
 """How often a session that fails while others succeed is caught up by itself; later its next turn,
 a call or the next start does it. A text no provider takes must not cost a call for ever."""
+_LATE: Final = (
+    "steps.archive", "steps.distil", "steps.doctor", "steps.dream", "steps.forget", "steps.graph",
+    "steps.index", "steps.recall", "steps.record", "steps.remember", "steps.resources",
+    "steps.retention", "context.compactor", "context.tool_results", "tools.agent_tools",
+    "message_rows",
+)  # fmt: skip
+"""Modules that an import of the package leaves out."""
 
 
 class Background(Protocol):
@@ -317,6 +324,5 @@ def _embedder(
 
 def _load_the_rest() -> None:
     """What calls would load when they are made first."""
-    for name in ("recall", "record", "archive", "distil", "dream"):
-        import_module(f"{__package__}.steps.{name}")
-    import_module(f"{__package__}.tools.agent_tools")
+    for name in _LATE:
+        import_module(f"{__package__}.{name}")

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from filelock import FileLock, Timeout
 
+from agentscope_reme.files.locks import lock_mode
 from agentscope_reme.hooks.claude_code_stop import FOLDER, NOTE, QUEUE, log, parsed
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     worker = Worker(parsed(arguments))
     worker.folder.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(worker.folder / _LOCK)
+    lock = FileLock(worker.folder / _LOCK, mode=lock_mode(worker.folder))
     try:
         while worker.waiting():  # once more after the lock: a note may have come just before
             with lock.acquire(timeout=0):

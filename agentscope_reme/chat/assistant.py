@@ -125,8 +125,11 @@ class Assistant:
             raise
         except ModelFailed as error:
             if said:
-                await self._stopped("".join(said), watcher)
+                await self._stopped("".join(said), watcher, by_error=True)
             watcher.failure(error)
+            return False
+        if self.conversation.messages[-1].role == "user":
+            watcher.notice("silent")
             return False
         return True
 
@@ -212,9 +215,9 @@ class Assistant:
         except StorageFailed as error:  # a full disk costs the line, not the reply
             watcher.failure(error)
 
-    async def _stopped(self, said: str, watcher: Watcher) -> None:
+    async def _stopped(self, said: str, watcher: Watcher, *, by_error: bool = False) -> None:
         try:
-            await self.conversation.stopped(said)
+            await self.conversation.stopped(said, by_error=by_error)
         except StorageFailed as error:
             watcher.failure(error)
 

@@ -13,23 +13,27 @@ from uuid import uuid4
 from agentscope_reme.chat.bookmark import Bookmark, read_bookmark, write_bookmark
 from agentscope_reme.chat.memory import ChatMemory
 from agentscope_reme.chat.prompts import load_prompt
+from agentscope_reme.chat.said import (
+    CHECKPOINT,
+    behind_the_checkpoint,
+    open_calls,
+    readable,
+    up_to,
+)
 from agentscope_reme.context.compactor import LONGEST_SUMMARY
 from agentscope_reme.context.cut import choose_cut
 from agentscope_reme.context.fallback import fallback_summary
 from agentscope_reme.context.repair import paired
-from agentscope_reme.context.result_files import result_paths
+from agentscope_reme.context.result_files import HeldResultFiles, result_paths
 from agentscope_reme.context.tokens import (
     estimate_message_tokens,
     estimate_messages_tokens,
     estimate_tokens,
 )
-from agentscope_reme.context.tool_results import ResultLimits
+from agentscope_reme.context.tool_results import ResultLimits, ToolResultCompactor
 from agentscope_reme.errors import ModelFailed
-from agentscope_reme.messages import Message, TextBlock, ToolCallBlock, ToolResultBlock
+from agentscope_reme.messages import Message, TextBlock, ToolResultBlock
 from agentscope_reme.quoting import defuse
-
-_CHECKPOINT: Final = "checkpoint-"
-"""A row of the archive whose id begins so holds the summary before the message it names."""
 
 _MOST_FAILURES: Final = 2
 """After so many failed checkpoints in a row the next is made of quotations: a window that only
@@ -38,7 +42,11 @@ grows ends the conversation."""
 _LIVE_RESULTS: Final = ResultLimits(old=2_000, recent=8_000, recent_messages=1)
 """What stays of tool results when the request being worked on is too long by itself."""
 
+_RESULTS: Final = "results-"
+"""A row of the archive whose id begins so names files of tool results; forgetting finds them."""
+
 _STOPPED: Final = {"en": "[stopped by the user]", "zh": "[被用户停止]"}
+_BROKEN_OFF: Final = {"en": "[broken off by an error]", "zh": "[因错误中断]"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +116,8 @@ class Conversation:
             self._claimed(self.session_id)
             return False
         self.session_id = mark.session_id
-        self.summary, self.messages = _behind_the_checkpoint(said, kept)
-        self._saved = _up_to(self.messages, mark.saved_through)
+        self.summary, self.messages = behind_the_checkpoint(said, kept)
+        self._saved = up_to(self.messages, mark.saved_through)
         self._is_kept = True
         return True
 
@@ -129,22 +137,31 @@ class Conversation:
             await self._keep_place()
 
     def window(self) -> list[Message]:
-        """What the model is shown: the summary, then the messages, calls and results in pairs."""
-        shown = paired(self.messages)
+        """What the model is shown: the summary, then the messages, calls and results in pairs.
+
+        Calls whose arguments are no JSON are shown without: some providers refuse them, and would
+        refuse every request from then on.
+        """
+        shown = [readable(message) for message in paired(self.messages)]
         if not self.summary:
             return shown
         words = load_prompt("summary", self._memory.prompt_language)
         text = words.substitute(summary=defuse(self.summary))
         return [Message(role="user", name="memory", blocks=(TextBlock(text=text),)), *shown]
 
-    async def stopped(self, said: str) -> None:
+    async def stopped(self, said: str, *, by_error: bool = False) -> None:
         """Keep what a reply had said when it was stopped, and answer the calls it had made.
+
+        Args:
+            said: its words since the last whole message.
+            by_error: nobody wanted it to stop.
 
         Raises:
             StorageFailed: it could not be written.
         """
-        note = TextBlock(text=_STOPPED[self._memory.prompt_language])
-        for call in _open_calls(self.messages):
+        words = _BROKEN_OFF if by_error else _STOPPED
+        note = TextBlock(text=words[self._memory.prompt_language])
+        for call in open_calls(self.messages):
             result = ToolResultBlock(id=call.id, name=call.name, output=(note,))
             await self.add(Message(role="system", name="tool", blocks=(result,)))
         blocks = (TextBlock(text=said), note) if said.strip() else (note,)
@@ -171,6 +188,7 @@ class Conversation:
             return None
         done = await self.compact(keep)
         if self.tokens > limit:
+            await self._name_results()
             short = await self._memory.offload_tool_results(self.messages, _LIVE_RESULTS)
             changed = any(a is not b for a, b in zip(short, self.messages, strict=True))
             self.messages = short
@@ -199,7 +217,7 @@ class Conversation:
         archived = await self._memory.archive(self.session_id, leaving)
         summary = await self._summary_of(leaving, wish, archived)
         mark = Message(
-            id=f"{_CHECKPOINT}{staying[0].id}",
+            id=f"{CHECKPOINT}{staying[0].id}",
             role="system",
             name="checkpoint",
             created_at=self._memory.clock.now(),
@@ -238,6 +256,23 @@ class Conversation:
         results = sorted(result_paths(self.messages))
         await self._memory.forget_conversation(self.session_id, results)
         await self._another()
+
+    async def _name_results(self) -> None:
+        """Name the files that are about to be made: after a crash only the archive knows them."""
+        root = self._memory.parts.workspace.root
+        compactor = ToolResultCompactor(
+            HeldResultFiles(), self._memory.prompt_language, shown=lambda path: str(root / path)
+        )
+        planned = result_paths(await compactor.compact(self.messages, _LIVE_RESULTS))
+        if fresh := sorted(planned - result_paths(self.messages)):
+            row = Message(
+                id=f"{_RESULTS}{uuid4().hex}",
+                role="system",
+                name="results",
+                created_at=self._memory.clock.now(),
+                blocks=(TextBlock(text=" ".join(fresh)),),
+            )
+            await self._memory.archive(self.session_id, [row])
 
     def close(self) -> None:
         """Let another process go on with it."""
@@ -291,29 +326,3 @@ class Conversation:
             )
         self._failures = 0
         return summary
-
-
-def _open_calls(messages: Sequence[Message]) -> list[ToolCallBlock]:
-    blocks = [block for message in messages for block in message.blocks]
-    answered = {block.id for block in blocks if isinstance(block, ToolResultBlock)}
-    calls = [block for block in blocks if isinstance(block, ToolCallBlock)]
-    return [call for call in calls if call.id not in answered]
-
-
-def _behind_the_checkpoint(
-    said: Sequence[Message], archived: Sequence[Message]
-) -> tuple[str, list[Message]]:
-    """The last summary, and what was said after what it stands for."""
-    places = {message.id: place for place, message in enumerate(said)}
-    marks = [one for one in archived if (one.id or "").startswith(_CHECKPOINT)]
-    for mark in reversed(marks):
-        place = places.get((mark.id or "").removeprefix(_CHECKPOINT))
-        if place is not None:
-            return mark.text, list(said[place:])
-    return "", list(said)
-
-
-def _up_to(messages: Sequence[Message], last: str) -> set[str]:
-    """The ids of the messages up to one; none when it is not among them."""
-    ids = [message.id or "" for message in messages]
-    return set(ids[: ids.index(last) + 1]) if last in ids else set()

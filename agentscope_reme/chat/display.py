@@ -22,11 +22,16 @@ _RESULT_CHARACTERS: Final = 100
 _GREY: Final = "bright_black"
 _TOOL: Final = "cyan"
 
-_CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_CONTROL: Final = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
 
 
 def visible(text: str) -> str:
-    """A text without what could steer a terminal: what a model or a file says is only shown."""
+    """A text without what could steer a terminal: what a model or a file says is only shown.
+
+    Nor are half characters in it, which no terminal can be sent.
+    """
     return _CONTROL.sub("�", text.replace("\r\n", "\n"))
 
 

@@ -7,6 +7,7 @@ import logging
 import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Final
 
@@ -33,6 +34,9 @@ def run(words: Sequence[str]) -> int:
             )
     configuration = load(_split(words), built_in="cli", env_file=True)
     logging.disable(logging.CRITICAL)  # lines of a log would run through what is being drawn
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that lacks a character shows another
     folder = Path.cwd()
     if sys.stdin is not None and sys.stdin.isatty():
         from agentscope_reme.chat.terminal import Terminal

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +15,9 @@ from agentscope_reme.chat.commands import COMMANDS, Commands, is_command
 from agentscope_reme.chat.display import Screen
 from agentscope_reme.chat.loading import assistant_of
 from agentscope_reme.chat.permission import Permissions
+from agentscope_reme.chat.signals import Ended, on_signals
 from agentscope_reme.configuration import Configuration
+from agentscope_reme.errors import StorageFailed
 
 _LEAVE: Final = "/exit"
 
@@ -33,6 +36,19 @@ async def run_piped(configuration: Configuration, folder: Path, text: str) -> in
     Raises:
         ReMeError: the memory or the model cannot be used.
     """
+    task = asyncio.current_task()
+    assert task is not None  # noqa: S101 - a coroutine runs in one
+    ended = Ended(task)
+    with on_signals(ended.handlers()):
+        try:
+            return await _answered(configuration, folder, text)
+        except asyncio.CancelledError:
+            if not ended.by:
+                raise
+            return ended.code
+
+
+async def _answered(configuration: Configuration, folder: Path, text: str) -> int:
     language = configuration.language
     screen = Screen(Console(highlight=False), Console(file=sys.stderr, highlight=False), language)
     permissions = Permissions(None, configuration.chat.permission)
@@ -57,8 +73,14 @@ async def run_piped(configuration: Configuration, folder: Path, text: str) -> in
         for why in assistant.memory.failed_savings():
             screen.notice("not_saved", why=why)
             done = False
-    finally:
         screen.quiet()
+    except BrokenPipeError:
+        raise  # whoever listened has heard enough
+    except OSError as error:  # the model and the memory have errors of their own
+        raise StorageFailed(
+            "standard output", f"it takes no more: {error}", "Look at where it goes to."
+        ) from error
+    finally:
         await assistant.close()
     return 0 if done else 1
 
@@ -66,7 +88,7 @@ async def run_piped(configuration: Configuration, folder: Path, text: str) -> in
 def parts_of(text: str) -> Iterator[str]:
     """The commands of a text, and the messages that stand between them."""
     said: list[str] = []
-    for line in text.splitlines():
+    for line in text.replace("\r\n", "\n").split("\n"):
         if line.split(maxsplit=1)[:1] and line.split(maxsplit=1)[0] in COMMANDS:
             if "\n".join(said).strip():
                 yield "\n".join(said).strip()

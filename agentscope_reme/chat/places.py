@@ -13,6 +13,9 @@ from agentscope_reme.workspace import LAYERS, Workspace
 LARGEST_FILE: Final = 20 * 1024 * 1024
 """Larger files are not read, in bytes: no answer could hold them."""
 
+_DEVICES: Final = ("/proc", "/sys")
+"""What looks like files here may never end, or hold the keys of this process."""
+
 _NOTES: Final = ("MEMORY.md", "memory")
 _READ_ONLY: Final = (*LAYERS, "tool_result")
 
@@ -35,6 +38,10 @@ class Place:
     def is_note(self) -> bool:
         """Whether notes stand here."""
         return self.inside is not None and self.inside.split("/")[0] in _NOTES
+
+    @property
+    def _is_device(self) -> bool:
+        return not self.path.is_file() or any(map(self.path.is_relative_to, _DEVICES))
 
     def refuse_layers(self) -> None:
         """Refuse to change what the memory writes by itself.
@@ -60,7 +67,7 @@ class Place:
                 raise BadPath(self.name, "this is a folder", "Use `ls`.")
             if not self.path.exists():
                 raise NotFound(self.name, "no such file", "Use `ls` to find it.")
-            if not self.path.is_file() or self.path.stat().st_size > LARGEST_FILE:
+            if self._is_device or self.path.stat().st_size > LARGEST_FILE:
                 raise BadPath(
                     self.name, f"no plain file of at most {LARGEST_FILE} bytes", "Use `bash`."
                 )
@@ -78,6 +85,8 @@ class Place:
         try:
             if self.path.is_dir():
                 raise BadPath(self.name, "this is a folder", "Name a file inside it.")
+            if self.path.exists() and self._is_device:
+                raise BadPath(self.name, "this is no plain file", "Use `bash`.")
             is_new = not self.path.exists()
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self.path.write_bytes(data)

@@ -71,7 +71,8 @@ def shell_tools(permissions: Permissions, *, folder: Path, seconds: float) -> li
         Tool(
             "bash",
             f"Run a command in {folder}. Standard output and error come back, shortened in the "
-            f"middle; after {seconds:g} seconds, or `timeout`, it is killed with all it started.",
+            f"middle. It is killed after {seconds:g} seconds, or `timeout`; what it started ends "
+            "with it, except what `setsid` started.",
             BashArguments,
             bash,
         ),

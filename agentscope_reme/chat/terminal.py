@@ -5,19 +5,22 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Coroutine, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.completion import WordCompleter
 from prompt_toolkit.history import InMemoryHistory
+from prompt_toolkit.input import Input
+from prompt_toolkit.input.typeahead import get_typeahead, store_typeahead
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from rich.console import Console
 
 from agentscope_reme.chat.commands import COMMANDS, Commands, is_command
 from agentscope_reme.chat.display import Screen, visible
 from agentscope_reme.chat.permission import Answer, Permissions, Question
+from agentscope_reme.chat.signals import Ended, on_signals
 from agentscope_reme.chat.words import say
 from agentscope_reme.configuration import Configuration
 from agentscope_reme.errors import ReMeError
@@ -68,9 +71,22 @@ class Terminal:
         """Talk until the person leaves; the exit code."""
         self._screen.notice("welcome")
         self._session.app.after_render += lambda _: self._load_soon()
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101 - a coroutine runs in one
+        ended = Ended(task)
+        with on_signals({signal.SIGINT: self._stop, **ended.handlers()}):
+            try:
+                return await self._talk()
+            except (asyncio.CancelledError, OSError):  # OSError: a terminal that is gone
+                if not ended.by:
+                    raise
+                await self._close()
+                return ended.code
+
+    async def _talk(self) -> int:
         while True:
             try:
-                text = await self._session.prompt_async(PROMPT)
+                text = await self._session.prompt_async(PROMPT, handle_sigint=False)
             except KeyboardInterrupt:
                 self._screen.notice("leave_hint")
                 continue
@@ -144,14 +160,23 @@ class Terminal:
         """Run something that Ctrl-C stops, and nothing else."""
         task = self._work = asyncio.get_running_loop().create_task(work)
         try:
-            with _on_interrupt(self._stop):
-                await asyncio.wait({task})
-            task.result()
-        except asyncio.CancelledError:
-            self._screen.notice("stopped")
+            await self._ended(task)
+            if task.cancelled():
+                self._screen.notice("stopped")
+            else:
+                task.result()
         finally:
             self._work = None
             self._screen.quiet()
+
+    async def _ended(self, task: asyncio.Task[Any]) -> None:
+        """Wait for a task, whatever became of it; who is cancelled meanwhile stops it first."""
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError:
+            self._stop()
+            await asyncio.wait({task})
+            raise
 
     def _stop(self) -> None:
         """Stop the work, once: a second Ctrl-C must not cut off the keeping of what was said."""
@@ -161,9 +186,16 @@ class Terminal:
 
     async def _ask(self, question: Question) -> Answer:
         self._screen.quiet()
-        self._screen.plain(question.what, "bold yellow")
+        self._screen.plain(question.what.replace("\n", "�"), "bold yellow")  # names may hold lines
         self._screen.plain(_shown(question, self._language))
         session: PromptSession[str] = PromptSession()
+        with _typed_ahead_aside(session.input):
+            answer = await self._answer(session)
+        if answer != "no":
+            self._screen.waiting("running")
+        return answer
+
+    async def _answer(self, session: PromptSession[str]) -> Answer:
         while True:
             try:
                 text = await session.prompt_async(say("allow", self._language), handle_sigint=False)
@@ -175,8 +207,6 @@ class Terminal:
                 return "no"
             answer = _ANSWERS.get(text.strip().casefold())
             if answer is not None:
-                if answer != "no":
-                    self._screen.waiting("running")
                 return answer
 
     async def _leave(self) -> int:
@@ -194,6 +224,12 @@ class Terminal:
         await assistant.close()
         self._screen.notice("bye")
         return 0
+
+    async def _close(self) -> None:
+        """Close without a word; what waits to be saved is saved at the next start."""
+        if self._loading is not None:
+            with contextlib.suppress(ReMeError):
+                await (await self._loading).close()
 
     async def _saved(self, assistant: Assistant) -> None:
         async for left in assistant.memory.saved():
@@ -234,15 +270,13 @@ def _shown(question: Question, language: str) -> str:
 
 
 @contextlib.contextmanager
-def _on_interrupt(stop: Callable[[], None]) -> Iterator[None]:
-    """Let Ctrl-C call `stop`, where the platform's loop can."""
-    loop = asyncio.get_running_loop()
-    try:
-        loop.add_signal_handler(signal.SIGINT, stop)
-    except NotImplementedError:
-        yield
-        return
+def _typed_ahead_aside(entered: Input) -> Iterator[None]:
+    """Keep what was typed so far for the next prompt: it answers no question nobody had seen."""
+    with entered.raw_mode():
+        typed = get_typeahead(entered)
+        while keys := entered.read_keys() + entered.flush_keys():
+            typed += keys
     try:
         yield
     finally:
-        loop.remove_signal_handler(signal.SIGINT)
+        store_typeahead(entered, typed)

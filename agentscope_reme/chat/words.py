@@ -67,6 +67,10 @@ _WORDS: Final[dict[str, tuple[str, str]]] = {
         "没有模型。请在环境变量或 ./.env 中设置 REME_LLM_API_KEY（以及 REME_LLM_BASE_URL、"
         "REME_LLM_MODEL_NAME）。",
     ),
+    "silent": (
+        "The model said nothing. Ask again, or in other words.",
+        "模型没有回答。请再问一次，或换个说法。",
+    ),
     "help_compact": (
         "summarise older messages, keep recent ones, save what was said",
         "把较早的消息压缩成摘要，保留最近的，并存入记忆",

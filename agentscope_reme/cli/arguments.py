@@ -7,8 +7,8 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import formatannotation
-from types import UnionType
-from typing import Any, Final, Union, get_args, get_origin
+from types import NoneType, UnionType
+from typing import Any, Final, Literal, Union, get_args, get_origin
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -20,6 +20,11 @@ from agentscope_reme.jobs import Job
 from agentscope_reme.model_faults import in_plain_words
 
 _CONFIG: Final = "config"
+_WORDS: Final[dict[Any, str]] = {
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +67,24 @@ def _typed(key: str, kind: Any, value: str) -> Any:
         except ValidationError as error:
             fault = error
     told = in_plain_words(fault, "value") if isinstance(fault, ValidationError) else str(fault)
-    raise BadInput(f"{key}={value[:80]}", told, f"Give `{key}` as {formatannotation(kind)}.")
+    raise BadInput(f"{key}={value[:80]}", told, f"Give `{key}` as {_in_words(kind)}.")
+
+
+def _in_words(kind: Any) -> str:
+    """What a key takes, for people who do not read annotations."""
+    choices = [choice for choice in _choices(kind) or (kind,) if choice is not NoneType]
+    return " or ".join(_one_in_words(choice) for choice in choices)
+
+
+def _one_in_words(kind: Any) -> str:
+    origin = get_origin(kind)
+    if origin is Literal:
+        return " or ".join(str(word) for word in get_args(kind))
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        return "a mapping in JSON, or @file"
+    if isinstance(origin, type) and issubclass(origin, Collection):
+        return "a list in JSON, or @file"
+    return _WORDS.get(kind) or formatannotation(kind)
 
 
 def _of_json(value: str) -> Any:

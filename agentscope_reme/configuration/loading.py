@@ -97,7 +97,8 @@ def _written(key: str, value: Any) -> Given:
     try:
         return Given(json.loads(value), COMMAND_LINE)
     except (ValueError, RecursionError) as error:
-        raise BadInput(f"{key}={value[:80]}", f"no JSON: {error}", "Check its quotes.") from error
+        # Without the value: options of stores and models hold keys.
+        raise BadInput(key, f"no JSON: {error}", "Check its quotes.") from error
 
 
 def _checked(layer: Layer) -> dict[KeyPath, Given]:

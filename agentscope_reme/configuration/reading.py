@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterator
 from difflib import get_close_matches
 from importlib import resources
@@ -22,8 +24,11 @@ _EXTENDS: Final = "extends"
 _LARGEST: Final = 1 << 20
 _MOST_VALUES: Final = 10_000
 """Aliases in aliases make a small file endless."""
+_NAMES_IN_FAULTS: Final = re.compile(r"\b(alias|anchor|tag handle) .*")
+"""A password that begins with ``*`` or ``&`` is the name of an alias to YAML."""
+_STANDARD: Final = "tag:yaml.org,2002:"
 _PLAIN_TAGS: Final = frozenset(
-    f"tag:yaml.org,2002:{kind}"
+    f"{_STANDARD}{kind}"
     for kind in ("str", "int", "float", "bool", "null", "timestamp", "map", "seq", "value")
 )
 
@@ -38,19 +43,22 @@ def read(source: str, folder: Path) -> Layer:
     Raises:
         BadInput: a file is missing, unreadable, no YAML, or extends itself.
     """
-    return _read(source, folder, ())
+    return _read(source, folder, (), {})
 
 
-def _read(source: str, folder: Path, above: tuple[str, ...]) -> Layer:
+def _read(source: str, folder: Path, above: tuple[str, ...], known: dict[str, Layer]) -> Layer:
     name, text, home = _content(source, folder)
     place = str(home / name) if home else name
+    if place in known:  # bases may share bases, and theirs again
+        return known[place]
     if place in above:
         way = " -> ".join(Path(one).name for one in (*above[above.index(place) :], place))
         raise BadInput(source, f"a file that extends itself: {way}", "Remove one `extends`.")
     values = _values(text, name)
     bases = _bases(values.pop((_EXTENDS,), None))
-    layers = [_read(base, home or folder, (*above, place)) for base in bases]
-    return overlaid(*layers, values)
+    layers = [_read(base, home or folder, (*above, place), known) for base in bases]
+    known[place] = overlaid(*layers, values)
+    return known[place]
 
 
 def _content(source: str, folder: Path) -> tuple[str, str, Path | None]:
@@ -58,7 +66,7 @@ def _content(source: str, folder: Path) -> tuple[str, str, Path | None]:
     if source in BUILT_IN:
         file = resources.files(__package__) / f"{source}.yaml"
         return f"built-in {source}.yaml", file.read_text(encoding="utf-8"), None
-    path = (folder / source).absolute()
+    path = Path(os.path.abspath(folder / source))
     try:
         with path.open("rb") as stream:
             data = stream.read(_LARGEST + 1)
@@ -83,6 +91,7 @@ def _values(text: str, name: str) -> dict[KeyPath, Given]:
         mark = getattr(error, "problem_mark", None)
         place = f"{name}:{mark.line + 1}" if mark else name
         told = getattr(error, "problem", None) or "characters YAML does not allow"
+        told = _NAMES_IN_FAULTS.sub(r"\1", told)
         raise BadInput(place, f"no YAML: {told}", "Correct the line.") from error
     except RecursionError as error:
         raise BadInput(name, "nested too deeply", "Flatten it.") from error
@@ -127,11 +136,9 @@ class _Flat:
 
     def _value(self, node: Node) -> Any:
         if isinstance(node, SequenceNode):
-            for item in node.value:
-                self._check(item)
-            return [self._value(item) for item in node.value]
+            return [self._below(item) for item in node.value]
         if isinstance(node, MappingNode):
-            return {self._key(key): self._value(value) for key, value in node.value}
+            return {self._key(key): self._below(value) for key, value in node.value}
         if not isinstance(node, ScalarNode):
             raise TypeError(node)  # there is no fourth kind
         empty = node.style is None and node.tag == "tag:yaml.org,2002:null"
@@ -139,13 +146,20 @@ class _Flat:
             return None
         return Plain(node.value) if node.style is None else node.value
 
+    def _below(self, node: Node) -> Any:
+        self._check(node)
+        return self._value(node)
+
     def _check(self, node: Node) -> None:
         self._count += 1
         if self._count > _MOST_VALUES:
             raise BadInput(self._place(node), "more values than any configuration", "Shorten it.")
         if node.tag not in _PLAIN_TAGS:
+            kind = f" {node.tag}" if node.tag.startswith(_STANDARD) else ", told by an `!`"
             raise BadInput(
-                self._place(node), f"a value of the kind {node.tag}", "Use text, numbers, lists."
+                self._place(node),
+                f"a value of a kind of its own{kind}",
+                "Use text, numbers, lists; quote a text that begins with `!`.",
             )
 
     def _place(self, node: Node) -> str:

@@ -80,8 +80,12 @@ def known(path: Path, given: Given) -> Path:
     if not rest:
         raise BadInput(name, f"a section, not a value ({given.origin})", "Put keys below it.")
     field = model.model_fields.get(rest[0])
-    if field is None or (rest[1:] and not _is_mapping(field.annotation)):
-        raise _unknown(path, given)
+    if field is None:
+        raise _unknown(path[:2], given)
+    if rest[1:] and not _is_mapping(field.annotation):  # what is below it may be a key in braces
+        raise BadInput(
+            dotted(path[:2]), f"there is no such key below it ({given.origin})", "Quote its text."
+        )
     return path
 
 

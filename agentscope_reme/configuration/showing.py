@@ -14,7 +14,11 @@ from agentscope_reme.configuration.sections import Configuration
 HIDDEN: Final = "********"
 """What stands for a secret, however long it is."""
 
-_SOUNDS_SECRET: Final = re.compile(r"key|token|secret|password|passwd|credential|auth", re.I)
+_SOUNDS_SECRET: Final = re.compile(
+    r"key|token|secret|password|passwd|pwd|credential|auth|cookie|signature", re.I
+)
+_IS_SECRET: Final = re.compile(r"(bearer|basic)\s", re.I)
+"""How the value of a header begins that lets somebody in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +52,15 @@ def shown(configuration: Configuration) -> list[Shown]:
 
 
 def _row(configuration: Configuration, key: str, value: Any) -> Shown:
-    return Shown(key, _without_secrets(value), _origin(configuration, key))
+    shown = _without_secrets(value)
+    if key.endswith("_url") and isinstance(value, str):
+        shown = _without_login(value)
+    return Shown(key, shown, _origin(configuration, key))
+
+
+def sounds_secret(key: str) -> bool:
+    """Whether a key is the name of something nobody is to see."""
+    return bool(_SOUNDS_SECRET.search(key))
 
 
 def _origin(configuration: Configuration, key: str) -> str:
@@ -67,11 +79,13 @@ def _without_secrets(value: Any) -> Any:
             return HIDDEN if value.get_secret_value() else ""
         case dict():
             return {
-                key: HIDDEN if _SOUNDS_SECRET.search(str(key)) else _without_secrets(one)
+                key: HIDDEN if sounds_secret(str(key)) else _without_secrets(one)
                 for key, one in value.items()
             }
         case list():
             return [_without_secrets(one) for one in value]
+        case str() if _IS_SECRET.match(value):
+            return HIDDEN
         case str() if "://" in value:
             return _without_login(value)
         case _:
@@ -80,6 +94,8 @@ def _without_secrets(value: Any) -> Any:
 
 def _without_login(address: str) -> str:
     """An address without user, password and query: services take keys in each of them."""
+    if "://" not in address:
+        return HIDDEN if "@" in address else address
     try:
         parts = urlsplit(address)
     except ValueError:

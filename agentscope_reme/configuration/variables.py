@@ -76,7 +76,8 @@ class Variables:
 
     def documented_defaults(self) -> Layer:
         """What the documents promise of variables that are set; anything else said is stronger."""
-        if self.find("EMBEDDING_API_KEY") is None:
+        given = self.find("EMBEDDING_API_KEY")
+        if given is None or not given.value.strip():
             return {}
         return {
             ("embedding", "base_url"): Given(_EMBEDDING_SERVICE, "default of EMBEDDING_BASE_URL")
@@ -111,8 +112,8 @@ class Variables:
 
     def _reference(self, match: re.Match[str], origin: str, used: list[str]) -> str:
         if match["broken"]:
-            raise BadInput(
-                match.string, f"a broken reference ({origin})", "Write ${NAME:-default}, or $$."
+            raise BadInput(  # without the text around it: that may be a key
+                "${", f"a broken reference ({origin})", "Write ${NAME:-default}, or $$."
             )
         name, default = match["name"], match["default"]
         if name is None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
+from agentscope_reme.configuration.showing import sounds_secret
 from agentscope_reme.errors import BadInput
 
 _STANDARD_INPUT: Final = "-"
+_NOT_A_NAME: Final = re.compile(r"[^\w.-]")
 _OTHER_ENCODINGS: Final = {
     b"\xff\xfe": "UTF-16",
     b"\xfe\xff": "UTF-16",
@@ -30,10 +33,13 @@ def split(words: Iterable[str]) -> dict[str, str]:
     for word in words:
         key, equals, value = word.partition("=")
         if not equals or not key:
-            raise BadInput(word, "not of the form key=value", "Write limit=5, for example.")
+            raise BadInput(
+                _told(word), "not of the form key=value", "Put its key before it, such as query=..."
+            )
         if key.startswith("-"):
             bare = key.lstrip("-").replace("-", "_")
-            raise BadInput(key, "keys have no dashes in front", f"Write {bare}={value[:40]}.")
+            like = "..." if sounds_secret(key) else value[:40]
+            raise BadInput(key, "keys have no dashes in front", f"Write {bare}={like}.")
         if key in given:
             raise BadInput(key, "this key is given twice", "Keep one of them.")
         given[key] = value
@@ -54,8 +60,18 @@ def _content(key: str, value: str) -> str:
     except (OSError, ValueError) as error:  # ValueError: no path at all
         if isinstance(error, BadInput):
             raise
-        raise BadInput(f"{key}={value}", f"cannot be read: {error}", advice) from error
+        secret = sounds_secret(key)  # `@` may have been the beginning of it
+        given = f"{key}=@..." if secret else f"{key}={value}"
+        told = getattr(error, "strerror", None) if secret else error
+        raise BadInput(given, f"cannot be read: {told}", advice) from error
     return _text(key, value)
+
+
+def _told(word: str) -> str:
+    """A word that is wrong; of one that may hold a secret its beginning."""
+    if word.startswith("=") or sounds_secret(word):
+        return f"{_NOT_A_NAME.split(word, maxsplit=1)[0]}..."
+    return word
 
 
 def _decoded(given: str, data: bytes) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
+
+from agentscope_reme.late_names import late_names
 
 if TYPE_CHECKING:
     from agentscope_reme.context.calibration import Calibration
@@ -45,32 +46,19 @@ __all__ = [
     "result_paths",
 ]
 
-_HOMES: Final = {
-    "IMAGE_TOKENS": "tokens",
-    "Calibration": "calibration",
-    "Compactor": "compactor",
-    "ContextCheck": "cut",
-    "ResultFiles": "result_files",
-    "ResultLimits": "tool_results",
-    "ToolResultCompactor": "tool_results",
-    "VaultResultFiles": "result_files",
-    "as_shown": "terminal",
-    "check_context": "cut",
-    "choose_cut": "cut",
-    "estimate_message_tokens": "tokens",
-    "estimate_messages_tokens": "tokens",
-    "estimate_tokens": "tokens",
-    "fallback_summary": "fallback",
-    "is_checkpoint": "checkpoint",
-    "is_paired": "repair",
-    "is_user_turn": "cut",
-    "paired": "repair",
-    "result_paths": "result_files",
-}
-
-
-def __getattr__(name: str) -> Any:
-    # Late, so that who only counts tokens does not load what compacts.
-    if name in __all__:
-        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+# Late, so that who only counts tokens does not load what compacts.
+__getattr__, __dir__ = late_names(
+    __name__,
+    {
+        "calibration": "Calibration",
+        "checkpoint": "is_checkpoint",
+        "compactor": "Compactor",
+        "cut": "ContextCheck check_context choose_cut is_user_turn",
+        "fallback": "fallback_summary",
+        "repair": "is_paired paired",
+        "result_files": "ResultFiles VaultResultFiles result_paths",
+        "terminal": "as_shown",
+        "tokens": "IMAGE_TOKENS estimate_message_tokens estimate_messages_tokens estimate_tokens",
+        "tool_results": "ResultLimits ToolResultCompactor",
+    },
+)

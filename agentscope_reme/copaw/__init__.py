@@ -6,8 +6,9 @@ are imported when they are first used; the rest of the room knows no AgentScope.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from agentscope_reme.late_names import late_names
 
 if TYPE_CHECKING:
     from agentscope_reme.copaw.copaw import ReMeCopaw
@@ -15,12 +16,4 @@ if TYPE_CHECKING:
 
 __all__ = ["CoPawInMemoryMemory", "ReMeCopaw"]
 
-_HOME = {"CoPawInMemoryMemory": "memory", "ReMeCopaw": "copaw"}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__, __dir__ = late_names(__name__, {"copaw": "ReMeCopaw", "memory": "CoPawInMemoryMemory"})

@@ -118,7 +118,8 @@ def require_address(value: str | None, name: str = "base_url") -> None:
         BadInput: it is none.
     """
     if value and not re.match(r"https?://[^\s/]", value):
-        raise BadInput(value, f"{name} is no address", "Begin it with https://.")
+        shown = value.rpartition("@")[2].partition("?")[0]  # without what lets somebody in
+        raise BadInput(shown, f"{name} is no address", "Begin it with https://.")
 
 
 def _typed(kind: type[C], config: C | Mapping[str, Any]) -> C:

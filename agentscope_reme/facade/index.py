@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from agentscope_reme.errors import BadInput
 from agentscope_reme.facade.base import Calls
+from agentscope_reme.files.picture_types import encoded_image_type
 from agentscope_reme.messages import DataBlock
 from agentscope_reme.results import (
     DoctorResult,
@@ -149,7 +150,16 @@ class IndexCalls(Calls):
                 f"the picture is larger than {most} bytes",
                 "Scale it down, or raise `Settings.embedded_picture_bytes`.",
             )
-        return image
+        if image.data is None:
+            return image
+        media_type = encoded_image_type(image.data)
+        if media_type is None:
+            raise BadInput(
+                image.media_type,
+                "`image` holds no PNG, JPEG, GIF, WebP or BMP picture",
+                "Convert it to one, and give its bytes as Base64.",
+            )
+        return image.model_copy(update={"media_type": media_type})
 
     async def recall(
         self, query: str, *, budget_tokens: int = 1500, media: bool = False

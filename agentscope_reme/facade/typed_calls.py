@@ -198,7 +198,12 @@ class TypedCalls(SingleMemoryCalls):
 
         Returns:
             Whether nothing is left; ``False`` when the deadline came first.
+
+        Raises:
+            BadInput: the deadline is not a number.
         """
+        if not isinstance(deadline_seconds, int | float):
+            raise BadInput(deadline_seconds, "`deadline_seconds` must be a number", "Pass seconds.")
         await self._memory.ready()
         return await self._memory.drain(deadline_seconds)
 

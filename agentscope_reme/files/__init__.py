@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from agentscope_reme.late_names import late_names
 
 if TYPE_CHECKING:
     from agentscope_reme.files.documents import MarkdownDocument
@@ -10,15 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MarkdownDocument", "parse_wikilinks"]
 
-
-def __getattr__(name: str) -> Any:
-    # Late, so that importing one module of this room does not load YAML.
-    if name == "MarkdownDocument":
-        from agentscope_reme.files.documents import MarkdownDocument
-
-        return MarkdownDocument
-    if name == "parse_wikilinks":
-        from agentscope_reme.files.wikilinks import parse_wikilinks
-
-        return parse_wikilinks
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+# Late, so that importing one module of this room does not load YAML.
+__getattr__, __dir__ = late_names(
+    __name__, {"documents": "MarkdownDocument", "wikilinks": "parse_wikilinks"}
+)

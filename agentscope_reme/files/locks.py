@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 import threading
 import time
 from collections.abc import Iterable, Iterator
@@ -29,8 +30,8 @@ from agentscope_reme.errors import StorageFailed
 from agentscope_reme.workspace import Workspace, encode_name
 
 _POLL_SECONDS: Final = 0.002
-_MODE: Final = 0o600
-"""Who may read a lock's file may also hold it, and so keep its owner waiting for ever."""
+_OWNER: Final = 0o600
+_OWNER_AND_GROUP: Final = 0o660
 
 _SESSION, _COMMIT = 2, 3
 
@@ -38,6 +39,15 @@ _registry: dict[str, threading.Lock] = {}
 _registry_guard = threading.Lock()
 _held = threading.local()
 _deadline: ContextVar[float | None] = ContextVar("deadline", default=None)
+
+
+def lock_mode(folder: Path) -> int:
+    """Who may open the files of locks in a folder: its owner, and a group that may write there.
+
+    Who may read a lock's file may also hold it, and so keep everybody waiting for ever.
+    """
+    shared = folder.is_dir() and folder.stat().st_mode & stat.S_IWGRP
+    return _OWNER_AND_GROUP if shared else _OWNER
 
 
 class WorkspaceLocks:
@@ -123,7 +133,7 @@ class WorkspaceLocks:
             try:
                 yield True
             finally:
-                lock.release()
+                lock.release(force=True)
         finally:
             guard.release()
 
@@ -159,7 +169,7 @@ class WorkspaceLocks:
                 yield
             finally:
                 ranks.pop()
-                lock.release()
+                lock.release(force=True)
         finally:
             guard.release()
 
@@ -175,7 +185,7 @@ class WorkspaceLocks:
         try:
             self._folder.mkdir(exist_ok=True)
             lock = _file_lock(str(place), os.getpid())
-            lock.acquire(timeout=seconds, poll_interval=_POLL_SECONDS)
+            _acquire(lock, seconds)
         except Timeout:
             return None
         except (OSError, NotImplementedError) as error:
@@ -215,7 +225,16 @@ def _guard_of(place: Path) -> threading.Lock:
 @lru_cache(maxsize=64)
 def _file_lock(place: str, process: int) -> FileLock:
     """The lock of a file, used by whoever holds its guard: making one takes as long as locking."""
-    return FileLock(place, mode=_MODE, thread_local=False)
+    return FileLock(place, mode=lock_mode(Path(place).parent), thread_local=False)
+
+
+def _acquire(lock: FileLock, seconds: float) -> None:
+    # A lock that nobody holds any more is still kept: it would keep other processes out for ever.
+    try:
+        lock.acquire(timeout=seconds, poll_interval=_POLL_SECONDS)
+    except KeyboardInterrupt:
+        lock.release(force=True)
+        raise
 
 
 def _short(encoded: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from importlib.metadata import version
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from starlette.applications import Starlette
     from starlette.requests import Request
     from starlette.responses import Response
-    from starlette.types import ASGIApp
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _MCP_PATH: Final = "/mcp"
 
@@ -65,7 +66,30 @@ def application(
         lifespan=lifespan,
     )
     app.router.redirect_slashes = False
-    return Guard(app, host=host, port=port, token=token)
+    return Guard(_told_of_the_end(app), host=host, port=port, token=token)
+
+
+def _told_of_the_end(app: ASGIApp) -> ASGIApp:
+    """Tells callers whose jobs the end of the service cut off; nothing else cancels a request."""
+
+    async def called(scope: Scope, receive: Receive, send: Send) -> None:
+        begun = False
+
+        async def watched(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await app(scope, receive, watched)
+        except asyncio.CancelledError:
+            if scope["type"] != "http":
+                raise
+            if not begun:
+                told = "The service ended before this was done. See `history` for what was."
+                await answered(refused(503, "Closed", told))(scope, receive, send)
+
+    return called
 
 
 def _json(content: dict[str, Any]) -> Callable[[Request], Any]:

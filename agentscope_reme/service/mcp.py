@@ -16,12 +16,13 @@ from agentscope_reme.jobs import DESTRUCTIVE_JOBS, READING_JOBS, Job
 from agentscope_reme.progress import Progress, listening
 from agentscope_reme.results import ImageResult
 from agentscope_reme.service.answers import ProgressFeed, answered
+from agentscope_reme.service.bodies import read_within_limits
 from agentscope_reme.service.outcomes import Outcome, refused
 from agentscope_reme.service.running_jobs import JobRunner
 from agentscope_reme.service.schemas import AsSent, arguments_of
 
 if TYPE_CHECKING:
-    from starlette.types import Receive, Scope, Send
+    from starlette.types import Message, Receive, Scope, Send
 
 _NAME: Final = "agentscope-reme"
 _INSTRUCTIONS: Final = """\
@@ -57,9 +58,16 @@ class McpSide:
             yield
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one HTTP request; without sessions there is nothing to GET or to DELETE."""
+        """Answer one HTTP request; without sessions there is nothing to GET or to DELETE.
+
+        Raises:
+            BadBody: the body is too large or too slow; the SDK would wait for it for ever.
+        """
+        from starlette.requests import Request
+
         if scope["method"] == "POST":
-            await self._sessions.handle_request(scope, receive, send)
+            body = await read_within_limits(Request(scope, receive))
+            await self._sessions.handle_request(scope, _arrived(body, receive), send)
             return
         response = answered(refused(405, "NoSuchMethod", "MCP is spoken by POST here."))
         response.headers["allow"] = "POST"
@@ -149,6 +157,16 @@ class McpSide:
             await asyncio.wait({passing})
             if not passing.cancelled():  # the job went on although nobody could be told
                 _logger.info("progress of %s was not told: %r", name, passing.exception())
+
+
+def _arrived(body: bytes, receive: Receive) -> Receive:
+    """A body that is there already; afterwards, whatever else comes."""
+    waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def next_message() -> Message:
+        return waiting.pop() if waiting else await receive()
+
+    return next_message
 
 
 async def _passed_on(feed: ProgressFeed, tell: Tell) -> None:

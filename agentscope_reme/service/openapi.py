@@ -25,7 +25,7 @@ _REFUSALS: Final[Mapping[str, str]] = {
     "500": "The job failed unexpectedly; nothing about it is told here.",
     "501": "The job needs a chat model, and the service was started without one.",
     "502": "The model failed.",
-    "503": "The disk refused, a lock is taken, or too many jobs are running.",
+    "503": "The disk refused, a lock is taken, too many jobs are running, or the service ended.",
 }
 
 

@@ -1,4 +1,4 @@
-"""An HTTP/1.1 connection that waits for ever neither for a request nor for its answer to be read."""
+"""An HTTP/1.1 connection that waits for ever neither for a request nor for who reads its answer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _READ_SECONDS: Final = 60.0
 
 
 class PatientProtocol(H11Protocol):
-    """Closes a connection whose next request does not arrive in time, or whose answer is not read."""
+    """Closes a connection whose next request comes too slowly, or whose answer is not read."""
 
     _deadline: asyncio.TimerHandle | None = None
     _stuck: asyncio.TimerHandle | None = None

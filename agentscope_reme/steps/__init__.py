@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
+
+from agentscope_reme.late_names import late_names
 
 if TYPE_CHECKING:
     from agentscope_reme.steps.archive import ArchiveStep
@@ -36,25 +37,20 @@ __all__ = [
     "run_workflow",
 ]
 
-_HOMES: Final = {
-    "ApplicationContext": "context",
-    "ArchiveStep": "archive",
-    "AutoMemoryStep": "auto_memory",
-    "AutoResourceStep": "resources",
-    "ClaudeCodeMemoryStep": "claude_code",
-    "Components": "context",
-    "DistilStep": "distil",
-    "IndexStep": "index",
-    "RecallStep": "recall",
-    "RecordStep": "record",
-    "RuntimeContext": "context",
-    "SearchStep": "search",
-}
-
-
-def __getattr__(name: str) -> Any:
-    # Late, so that who searches does not load what dreams.
-    if name in __all__:
-        module = import_module(f"{__name__}.{_HOMES.get(name, 'base')}")
-        return getattr(module, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+# Late, so that who searches does not load what dreams.
+__getattr__, __dir__ = late_names(
+    __name__,
+    {
+        "archive": "ArchiveStep",
+        "auto_memory": "AutoMemoryStep",
+        "base": "BaseStep Ref run_workflow",
+        "claude_code": "ClaudeCodeMemoryStep",
+        "context": "ApplicationContext Components RuntimeContext",
+        "distil": "DistilStep",
+        "index": "IndexStep",
+        "recall": "RecallStep",
+        "record": "RecordStep",
+        "resources": "AutoResourceStep",
+        "search": "SearchStep",
+    },
+)

@@ -58,6 +58,13 @@ def notice_once(shared: dict[str, Any], absence: Absence | None, *, to: str, lan
     return _NOTICES.get(language, _NOTICES["en"])[absence.kind]
 
 
+def not_heard(shared: dict[str, Any], *, to: str) -> None:
+    """Take back that somebody was told: there was no room for it in what was shown."""
+    told: dict[tuple[str, AbsenceKind], int] = shared.get(_TOLD, {})
+    for one in [one for one in told if one[0] == to]:
+        del told[one]
+
+
 def words_of(absence: Absence, language: str) -> str:
     """Why nothing could be found by a picture alone."""
     return _NO_WORDS.get(language, _NO_WORDS["en"])[absence.kind]

@@ -214,7 +214,7 @@ class SearchStep(BaseStep[SearchResult]):
         shown: frozenset[str],
         wanted: int,
     ) -> list[SearchHit]:
-        """What is nearest in the space of the query and was not shown before: at least `wanted`."""
+        """At least `wanted` of what is nearest and was not shown, in the space of the query."""
         if self.embedder is None:
             return []
         space = self.embedder.space_of(vector)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
+
+from agentscope_reme.late_names import late_names
 
 if TYPE_CHECKING:
     from agentscope_reme.store.base import (
@@ -34,19 +35,16 @@ __all__ = [
     "WorkspaceWatcher",
 ]
 
-_HOMES: Final = {
-    "BM25Index": "bm25",
-    "FileCatalog": "catalog",
-    "FileGraph": "graph",
-    "FileIndexer": "indexer",
-    "LocalFileStore": "local_store",
-    "WorkspaceWatcher": "watcher",
-}
-
-
-def __getattr__(name: str) -> Any:
-    # Late, so that importing the contract loads neither numpy nor YAML.
-    if name in __all__:
-        module = import_module(f"{__name__}.{_HOMES.get(name, 'base')}")
-        return getattr(module, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+# Late, so that importing the contract loads neither numpy nor YAML.
+__getattr__, __dir__ = late_names(
+    __name__,
+    {
+        "base": "BaseFileStore FileStamp IndexedFile SearchFilter StoreStats",
+        "bm25": "BM25Index",
+        "catalog": "FileCatalog",
+        "graph": "FileGraph",
+        "indexer": "FileIndexer",
+        "local_store": "LocalFileStore",
+        "watcher": "WorkspaceWatcher",
+    },
+)

@@ -19,7 +19,7 @@ from filelock import FileLock, Timeout
 
 from agentscope_reme.errors import StorageFailed
 from agentscope_reme.files.disk import Disk, is_temporary
-from agentscope_reme.files.locks import seconds_left
+from agentscope_reme.files.locks import lock_mode, seconds_left
 from agentscope_reme.workspace import Workspace
 
 _GENERATION: Final = re.compile(r"index-(\d+)\.db")
@@ -61,7 +61,9 @@ class Generations:
         self._make_folder()
         self._lock_file.parent.mkdir(exist_ok=True)
         try:
-            with FileLock(self._lock_file, timeout=seconds_left(_PATIENCE_SECONDS)):
+            patience = seconds_left(_PATIENCE_SECONDS)
+            mode = lock_mode(self._lock_file.parent)
+            with FileLock(self._lock_file, timeout=patience, mode=mode):
                 yield
         except Timeout as error:
             raise StorageFailed(

@@ -303,6 +303,7 @@ class LocalFileStore(BaseFileStore):
         def reclaim() -> None:
             self._session.seal(compact=True)
             self._session.write(self._prune)
+            self._session.vectors.forget()  # in memory a vector is replaced, never removed
             self._connection.execute("PRAGMA incremental_vacuum").fetchall()
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 

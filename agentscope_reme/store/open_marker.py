@@ -17,6 +17,7 @@ from typing import Final
 from filelock import FileLock, Timeout
 
 from agentscope_reme.files.disk import Disk
+from agentscope_reme.files.locks import lock_mode
 from agentscope_reme.workspace import Workspace
 
 
@@ -77,7 +78,8 @@ class OpenMarker:
         return True
 
     def _lock_of(self, marker: Path) -> FileLock:
-        return FileLock(self._lock_place(marker), thread_local=False)
+        place = self._lock_place(marker)
+        return FileLock(place, mode=lock_mode(place.parent), thread_local=False)
 
     def _lock_place(self, marker: Path) -> Path:
         return self._locks / f"{marker.name}.lock"

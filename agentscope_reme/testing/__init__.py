@@ -51,3 +51,7 @@ def __getattr__(name: str) -> Any:
         )
     # By name, so that a type checker in one line's environment never reads the other line's room.
     return import_module(f"agentscope_reme.agentscope_v{line}.scripted").ScriptedChatModel
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
+
+from agentscope_reme.late_names import late_names
 
 if TYPE_CHECKING:
     from agentscope_reme.tools.agent_tools import file_tools, search_tool
@@ -20,19 +21,12 @@ __all__ = [
     "search_tool",
 ]
 
-_HOMES: Final = {
-    "AGENT": "scope",
-    "OWNER": "scope",
-    "FileOperations": "file_operations",
-    "Scope": "scope",
-    "card_scope": "scope",
-    "file_tools": "agent_tools",
-    "search_tool": "agent_tools",
-}
-
-
-def __getattr__(name: str) -> Any:
-    # Late, so that who only redacts does not load what agents get.
-    if name in __all__:
-        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+# Late, so that who only redacts does not load what agents get.
+__getattr__, __dir__ = late_names(
+    __name__,
+    {
+        "agent_tools": "file_tools search_tool",
+        "file_operations": "FileOperations",
+        "scope": "AGENT OWNER Scope card_scope",
+    },
+)

@@ -241,7 +241,9 @@ def _staging(root: Path) -> Iterator[Path]:
 def _sweep(place: Path) -> None:
     """Remove what processes that died left beside a place they were making."""
     with contextlib.suppress(OSError):
-        for other in [one for one in place.parent.iterdir() if is_temporary_of(one.name, place.name)]:
+        for other in [
+            one for one in place.parent.iterdir() if is_temporary_of(one.name, place.name)
+        ]:
             if other.is_dir():
                 shutil.rmtree(other, ignore_errors=True)
             else:

@@ -189,7 +189,6 @@ class _NotesStep(BaseStep[Result]):
             result.kept.append(note.path)
         return False
 
-
     def _refuse_clash(self, path: str) -> None:
         """Refuse a file where a folder stands, and a folder where a file does."""
         place = self.workspace.locate(path)

@@ -149,7 +149,9 @@ class TypedMemory:
         damaged = list(await asyncio.to_thread(lambda: store.set_aside))
         told = [f"{sum(counts.values())} nodes, {pending} conversations wait to be read."]
         if damaged:
-            told.append(f"Damaged and set aside, with other memories in them: {', '.join(damaged)}.")
+            told.append(
+                f"Damaged and set aside, with other memories in them: {', '.join(damaged)}."
+            )
         return StatusResult(
             answer=" ".join(told),
             queued_jobs=self.queued,

@@ -196,6 +196,28 @@ class NodeIndex:
         limit: int,
     ) -> tuple[list[FoundNode], bool]:
         """What vectors find, and words among nodes without one; whether there are such nodes."""
+        near = self._near(vectors, spaces, where, limit)
+        if any(vector is None for vector in vectors):
+            worded = self._words.best(queries, self.store.words(where), where, limit)
+            return _merged(near, _unlike(self.store.get(worded)))[:limit], False
+        lacking = [
+            memory_id
+            for space in sorted(set(spaces))
+            for memory_id, _ in self.store.missing_vectors(space, _LOOKED_AT)
+        ]
+        apart = {node.memory_id: node for node in self.store.get(lacking) if matches(node, where)}
+        words = {key: node.words for key, node in apart.items()}  # few, and others each time
+        worded = WordSearch().best(queries, words, where, limit)
+        return _merged(near, _unlike([apart[key] for key in worded]))[:limit], bool(lacking)
+
+    def _near(
+        self,
+        vectors: Sequence[list[float] | None],
+        spaces: Sequence[str],
+        where: NodeFilter,
+        limit: int,
+    ) -> list[FoundNode]:
+        """The nodes nearest to any of the vectors, each as near as it is to one of them."""
         best: dict[str, FoundNode] = {}
         for vector, space in zip(vectors, spaces, strict=True):
             if vector is None:
@@ -204,19 +226,7 @@ class NodeIndex:
                 known = best.get(found.node.memory_id)
                 if known is None or known.similarity < found.similarity:
                     best[found.node.memory_id] = found
-        near = sorted(best.values(), key=lambda found: (-found.similarity, found.node.memory_id))
-        if any(vector is None for vector in vectors):
-            every = self.store.list(where)
-            worded = self._words.best(queries, every, where, limit)
-            return _merged(near, worded)[:limit], False
-        lacking = [
-            memory_id
-            for space in sorted(set(spaces))
-            for memory_id, _ in self.store.missing_vectors(space, _LOOKED_AT)
-        ]
-        apart = [node for node in self.store.get(lacking) if matches(node, where)]
-        worded = WordSearch().best(queries, apart, where, limit)  # few, and others each time
-        return _merged(near, worded)[:limit], bool(lacking)
+        return sorted(best.values(), key=lambda found: (-found.similarity, found.node.memory_id))
 
     async def _of_query(self, text: str, seconds: float) -> list[float] | None:
         if self._embedder is None:
@@ -264,6 +274,11 @@ class _Texts:
     def vector_counts(self, space_id: str) -> tuple[int, int]:
         done = self._store.spaces().get(space_id, 0)
         return done, max(0, self._store.count(NodeFilter()) - done)
+
+
+def _unlike(nodes: Sequence[MemoryNode]) -> list[FoundNode]:
+    """Nodes that were found by their words."""
+    return [FoundNode(node, 0.0) for node in nodes]
 
 
 def _merged(near: Sequence[FoundNode], worded: Sequence[FoundNode]) -> list[FoundNode]:

@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
 from agentscope_reme.errors import BadInput, NotFound
-from agentscope_reme.messages import whole_characters
+from agentscope_reme.typed.arguments import (
+    filter_of,
+    key_of,
+    metadata_of,
+    own_types,
+    scalars_of,
+    score_of,
+    text_of,
+)
 from agentscope_reme.typed.markdown import MemoryFile
-from agentscope_reme.typed.nodes import MemoryNode, MemoryType, NodeFilter, Scalar
+from agentscope_reme.typed.nodes import MemoryNode
 from agentscope_reme.typed.parts import Parts
-from agentscope_reme.typed.targets import ABOUT, Target
-from agentscope_reme.typed.stores.conditions import FIELDS, is_text
+from agentscope_reme.typed.targets import Target
 from agentscope_reme.typed.times import event_stamp, stamp
-from agentscope_reme.typed.tool_usage import STATISTICS
 
-LONGEST_MEMORY: Final = 100_000
-"""Characters of one memory; longer texts belong into a file."""
-
-MOST_METADATA: Final = 100
-"""Keys of one memory."""
-_LONGEST_KEY: Final = 200
 _LARGEST_LIMIT: Final = 1_000_000_000  # no engine holds as many, and each can count to it
-_TARGET: Final = "memory_target"
-_TYPE: Final = "memory_type"
 
 
 class Memories:
@@ -63,10 +60,10 @@ class Memories:
         node = MemoryNode(
             memory_type=target.memory_type,
             memory_target=target.name,
-            content=_text("memory_content", content, required=True),
+            content=text_of("memory_content", content, required=True),
             time_created=now,
             time_modified=now,
-            metadata=_metadata(metadata),
+            metadata=metadata_of(metadata),
             **given,
         )
         await self._parts.index.put([node])
@@ -108,12 +105,12 @@ class Memories:
         """
         update = self._checked({key: value for key, value in fields.items() if value is not None})
         if content is not None:
-            update["content"] = _text("memory_content", content, required=True)
+            update["content"] = text_of("memory_content", content, required=True)
         update["time_modified"] = stamp(self._parts.clock.now(), self._parts.clock)
-        new = _metadata({key: value for key, value in metadata.items() if value is not None})
+        new = metadata_of({key: value for key, value in metadata.items() if value is not None})
 
         def changed(node: MemoryNode) -> MemoryNode:
-            if node.memory_target != target.name or node.memory_type not in _own(target):
+            if node.memory_target != target.name or node.memory_type not in own_types(target):
                 raise _unknown(memory_id)
             kept = {key: value for key, value in node.metadata.items() if key not in metadata}
             return node.model_copy(update={**update, "metadata": {**kept, **new}})
@@ -151,9 +148,9 @@ class Memories:
                 "when_to_use": "",
                 "message_time": base.time_created,
                 **self._checked(file.fields),
-                "content": _text("content", file.content, required=True),
+                "content": text_of("content", file.content, required=True),
                 "time_modified": now if file.edited else file.times["time_modified"] or now,
-                "metadata": _scalars(file.metadata),
+                "metadata": scalars_of(file.metadata),
             }
         )
         await self._parts.index.put([changed])
@@ -180,8 +177,8 @@ class Memories:
         if sort_key is not None and not isinstance(sort_key, str):
             raise BadInput(sort_key, "`sort_key` is no name", "Name a field or a metadata key.")
         if sort_key:
-            _key("sort_key", sort_key)
-        where = _filter(target, {} if filters is None else filters)
+            key_of("sort_key", sort_key)
+        where = filter_of(target, {} if filters is None else filters)
         most = None if limit is None else min(limit, _LARGEST_LIMIT)
         return await asyncio.to_thread(
             self._parts.index.store.list, where, limit=most, sort_key=sort_key, reverse=reverse
@@ -209,122 +206,10 @@ class Memories:
                 case "message_time":
                     checked[name] = event_stamp(value, self._parts.clock)
                 case "score":
-                    checked[name] = _number(value)
+                    checked[name] = score_of(value)
                 case _:
-                    checked[name] = _text(name, value)
+                    checked[name] = text_of(name, value)
         return checked
-
-
-def _own(target: Target) -> tuple[MemoryType, ...]:
-    """The types of memories a person may change of a target: never what was said."""
-    if target.kind == "personal":
-        return MemoryType.PERSONAL, MemoryType.PROFILE
-    return (target.memory_type,)
-
-
-def _filter(target: Target, filters: Mapping[str, Any]) -> NodeFilter:
-    if not isinstance(filters, Mapping):
-        raise BadInput(filters, "`filters` is no mapping", 'Pass {"score": [0.5, 1.0]}.')
-    equal: dict[str, Scalar] = {}
-    between: dict[str, tuple[Scalar, Scalar]] = {}
-    types: tuple[MemoryType, ...] = ()
-    for key, value in filters.items():
-        if not isinstance(key, str) or key == _TARGET:
-            raise BadInput(key, "filters cannot choose the target", "Use the name argument.")
-        _key("filters", key)
-        if key == _TYPE:
-            types = (_type(target, value),)
-        elif isinstance(value, list | tuple):
-            between[key] = _span(key, value)
-        else:
-            equal[key] = _scalar(key, value)
-    if types == (MemoryType.HISTORY,):
-        equal[ABOUT] = target.kind
-    return target.where(*types, equal=equal, between=between)
-
-
-def _type(target: Target, value: object) -> MemoryType:
-    allowed = (*_own(target), MemoryType.HISTORY)
-    for kind in allowed:
-        if value == kind:
-            return kind
-    known = ", ".join(sorted(allowed))
-    raise BadInput(value, f"{target} has no memories of this type", f"Use one of: {known}.")
-
-
-def _span(key: str, value: Sequence[Any]) -> tuple[Scalar, Scalar]:
-    if len(value) != 2:
-        raise BadInput(value, f"the range of `{key}` needs two ends", "Pass [lowest, highest].")
-    return _scalar(key, value[0]), _scalar(key, value[1])
-
-
-def _metadata(given: Mapping[str, Any]) -> dict[str, Scalar]:
-    """Metadata somebody adds by hand: no key may pass for something else."""
-    for key in given:
-        if key in FIELDS or key == "metadata":
-            raise BadInput(
-                key, "this names a field of a memory, not a key of its metadata", _field_remedy(key)
-            )
-        if key == STATISTICS:
-            raise BadInput(key, "this key marks the counts of a tool", "Choose another key.")
-    return _scalars(given)
-
-
-def _field_remedy(key: str) -> str:
-    if key == "content":
-        return "Pass `memory_content`."
-    if key == "metadata":
-        return "Pass each key as an argument of its own: `project='x'`."
-    return "It is set by this library; choose another key."
-
-
-def _scalars(metadata: Mapping[str, Any]) -> dict[str, Scalar]:
-    if len(metadata) > MOST_METADATA:
-        raise BadInput(
-            len(metadata), f"a memory has at most {MOST_METADATA} keys", "Keep less, or a file."
-        )
-    return {_key("metadata", key): _scalar(key, value) for key, value in metadata.items()}
-
-
-def _key(argument: str, key: object) -> str:
-    if not isinstance(key, str) or not 1 <= len(key) <= _LONGEST_KEY:
-        raise BadInput(
-            key, f"a key of `{argument}` is no text of 1 to {_LONGEST_KEY} characters", "Rename it."
-        )
-    if "\0" in key or not is_text(key):
-        raise BadInput(key, f"a key of `{argument}` holds characters no store keeps", "Rename it.")
-    return key
-
-
-def _scalar(key: str, value: object) -> Scalar:
-    if isinstance(value, str):
-        return _text(key, value)
-    if isinstance(value, bool | int) or (isinstance(value, float) and math.isfinite(value)):
-        return value
-    raise BadInput(
-        value, f"`{key}` is neither text, a finite number nor a truth value", "Pass one of these."
-    )
-
-
-def _number(value: object) -> float:
-    if not isinstance(value, bool) and isinstance(value, int | float):
-        try:
-            number = float(value)
-        except OverflowError:
-            number = math.inf
-        if math.isfinite(number):
-            return number
-    raise BadInput(value, "`score` is no finite number", "Pass a number, usually 0 to 1.")
-
-
-def _text(argument: str, value: object, *, required: bool = False) -> str:
-    if not isinstance(value, str) or (required and not value.strip()):
-        raise BadInput(value, f"`{argument}` is no text, or an empty one", "Pass a string.")
-    if len(value) > LONGEST_MEMORY:
-        raise BadInput(
-            value, f"`{argument}` is longer than {LONGEST_MEMORY} characters", "Keep it in a file."
-        )
-    return whole_characters(value)
 
 
 def _known_id(memory_id: object) -> str:

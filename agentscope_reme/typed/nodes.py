@@ -71,6 +71,11 @@ class MemoryNode(BaseModel):
         """What its vector is made of."""
         return self.when_to_use or self.content
 
+    @property
+    def words(self) -> str:
+        """What it is found by without a vector."""
+        return f"{self.when_to_use}\n{self.content}"
+
 
 @dataclass(frozen=True, slots=True)
 class NodeFilter:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import heapq
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from agentscope_reme.store.bm25 import BM25Index
-from agentscope_reme.typed.nodes import FoundNode, MemoryNode, MemoryType, NodeFilter
+from agentscope_reme.typed.nodes import MemoryType, NodeFilter
 
 _WORTH_KEEPING: Final = 500
 """Nodes from which on counting their words takes longer than finding out what has changed."""
@@ -28,7 +28,7 @@ class _Words:
     counted: dict[str, int] = field(default_factory=dict)
     dropped: int = 0
 
-    def follow(self, texts: dict[str, str]) -> None:
+    def follow(self, texts: Mapping[str, str]) -> None:
         """Count what is new or changed, and forget what is gone."""
         numbers = {key: hash(text) for key, text in texts.items()}
         gone = self.counted.keys() - numbers.keys()
@@ -43,24 +43,23 @@ class _Words:
 
 
 class WordSearch:
-    """BM25 over nodes a store has listed. Thread-safe."""
+    """BM25 over the words of nodes. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock: Final = threading.Lock()
         self._kept: Final[OrderedDict[_Whose, _Words]] = OrderedDict()
 
     def best(
-        self, queries: Sequence[str], nodes: Sequence[MemoryNode], where: NodeFilter, limit: int
-    ) -> list[FoundNode]:
-        """The nodes with the words of the queries, best first, ties as the nodes are given.
+        self, queries: Sequence[str], texts: Mapping[str, str], where: NodeFilter, limit: int
+    ) -> list[str]:
+        """The ids of the nodes with the words of the queries, best first, ties as they are given.
 
         Args:
             queries: searched for together.
-            nodes: all nodes that are meant.
+            texts: the words of all nodes that are meant, by id.
             where: how they were asked for.
             limit: how many at most.
         """
-        texts = {node.memory_id: f"{node.when_to_use}\n{node.content}" for node in nodes}
         query = "\n".join(queries)
         if len(texts) < _WORTH_KEEPING or where.equal or where.between:
             words = _Words()
@@ -73,8 +72,7 @@ class WordSearch:
                 found = words.index.retrieve(query, len(texts))
         places = {key: place for place, key in enumerate(texts)}
         best = heapq.nsmallest(limit, found, key=lambda hit: (-hit[1], places[hit[0]]))
-        by_id = {node.memory_id: node for node in nodes}
-        return [FoundNode(by_id[key], 0.0) for key, _ in best]
+        return [key for key, _ in best]
 
     def _of(self, whose: _Whose) -> _Words:
         words = self._kept.setdefault(whose, _Words())

@@ -306,6 +306,7 @@ function steps(file, line, depth) {
 const graph = { nodes: [], edges: [], scale: 1, x: 0, y: 0, left: 0 };
 const STEPS = 160;
 const CELL = 46;
+const MOST_NEAR = 24;
 
 function layOut() {
   const nodes = state.files.filter((file) => file.links.length || file.inlinks.length);
@@ -328,16 +329,17 @@ function layOut() {
 function relax() {
   if (!graph.left || $("graph").hidden) return;
   const cells = new Map();
-  const key = (x, y) => `${Math.floor(x / CELL)},${Math.floor(y / CELL)}`;
+  const key = (x, y) => Math.floor(x / CELL) * 65536 + Math.floor(y / CELL); // quicker than text
   for (const node of graph.nodes) {
     const cell = key(node.x, node.y);
-    if (!cells.has(cell)) cells.set(cell, []);
-    cells.get(cell).push(node);
+    const near = cells.get(cell);
+    if (!near) cells.set(cell, [node]);
+    else if (near.length < MOST_NEAR) near.push(node);
   }
   for (const node of graph.nodes) {
     for (let i = -1; i <= 1; i++)
       for (let j = -1; j <= 1; j++)
-        for (const other of (cells.get(key(node.x + i * CELL, node.y + j * CELL)) || []).slice(0, 24)) {
+        for (const other of cells.get(key(node.x + i * CELL, node.y + j * CELL)) || []) {
           const x = node.x - other.x, y = node.y - other.y, far = x * x + y * y;
           if (other === node || far > CELL * CELL) continue;
           node.dx += (60 * x) / (far + 4);

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 from typing import Any
 
 from agentscope_reme.context.repair import is_paired
 from tests.chat.conftest import Begin
 from tests.chat.talk import Talk, tool_answers
-from tests.loopback import LoopbackProvider, Reply, Request
+from tests.loopback import LoopbackProvider, Reply, Request, ToolCall
 
 
 def lines(talk: Talk) -> str:
@@ -124,3 +125,31 @@ async def test_the_note_of_the_open_conversation_says_nothing_of_it(talk: Talk) 
     mark = (talk.root / "journal/checkpoints/chat.json").read_text("utf-8")
     assert talk.assistant.conversation.session_id in mark
     assert "affron" not in mark
+
+
+async def test_a_reply_that_breaks_off_was_not_stopped_by_the_person(talk: Talk) -> None:
+    talk.provider.reply("Half of what I wanted to say to you", cut_after=3)
+    await talk.say("one")
+    assert len(talk.seen.failures) == 1
+    talk.provider.reply("whole")
+    await talk.say("two")
+    told = "\n".join(talk.provider.chats[-1].texts)
+    assert "Half of what I wanted" in told
+    assert "stopped by the user" not in told
+
+
+async def test_arguments_that_are_no_json_spoil_no_later_request(talk: Talk) -> None:
+    talk.provider.reply(tool_calls=[ToolCall("ls", '{"path": ')]).reply("Again?")
+    await talk.say("list it")
+    talk.provider.reply("fine")
+    await talk.say("go on")
+    calls = [c for m in talk.provider.chats[-1].messages for c in m.get("tool_calls") or ()]
+    assert [type(json.loads(call["function"]["arguments"])) for call in calls] == [dict]
+
+
+async def test_a_model_that_says_nothing_is_told(talk: Talk) -> None:
+    talk.provider.reply("")
+    assert not await talk.assistant.answer("are you there?", talk.seen)
+    assert talk.seen.told == ["silent"]
+    talk.provider.reply("Now I am.")
+    assert await talk.say("and now?") == "Now I am."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,9 +12,9 @@ import pytest
 from agentscope_reme.context.tool_results import ResultLimits
 from agentscope_reme.messages import DataBlock, Message, TextBlock
 from tests.chat.conftest import Begin
-from tests.chat.talk import Talk, is_summary_run, noting
+from tests.chat.talk import Talk, is_summary_run, noting, tool_answers
 from tests.forgetting.life import leaks
-from tests.loopback import Reply, Request
+from tests.loopback import Reply, Request, ToolCall
 
 SECRETS = ("quetzalcoatlus", "zeta-4711", "瓢虫密码", "xylophonist", "obsidianware")
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(64))
@@ -137,3 +138,25 @@ async def test_no_search_finds_it(talk: Talk, question: dict[str, Any]) -> None:
     await talk.assistant.conversation.forget()
     found = await talk.assistant.memory.search(**question)
     assert found.hits == []
+
+
+async def test_long_results_moved_away_before_a_crash_go_too(begin: Begin, tmp_path: Path) -> None:
+    limits = {"context_window_tokens": 9000, "reserve_tokens": 3000, "keep_recent_tokens": 800}
+    words = {f"chat__{name}": value for name, value in limits.items()}
+    talk = await begin(**words)
+    place = tmp_path / "long.txt"
+    place.write_text("obsidianware on every line\n" * 1200, encoding="utf-8")
+
+    def reading(request: Request) -> Reply:
+        if len(tool_answers(request)) < 2:
+            return Reply(tool_calls=(ToolCall("read", {"path": str(place)}),))
+        return Reply(text="read it all")
+
+    talk.provider.respond_with(reading)
+    await talk.say("read it twice")
+    assert list((talk.root / "tool_result").iterdir())
+    await talk.close()
+    again = await begin(**words)
+    assert again.resumed
+    await again.assistant.conversation.forget()
+    assert left(again) == []

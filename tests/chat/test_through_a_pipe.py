@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from agentscope_reme.chat.commands import is_command
 from agentscope_reme.chat.display import visible
 from agentscope_reme.chat.piped import parts_of
@@ -104,3 +106,37 @@ def test_little_is_loaded_for_the_prompt() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]", done.stdout
+
+
+def test_half_characters_and_foreign_lines_do_no_harm() -> None:
+    assert visible("a\ud83db") == "a�b"
+    assert list(parts_of("a\u2028b\x0cc\r\nd")) == ["a\u2028b\x0cc\nd"]
+
+
+def test_a_terminal_that_lacks_a_character_shows_another(
+    provider: LoopbackProvider, tmp_path: Path
+) -> None:
+    provider.reply("四十二 is 42")
+    assert chat(provider, tmp_path, "hi", PYTHONIOENCODING="ascii")[:2] == (0, "??? is 42\n")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a system without /dev/full")
+def test_a_full_disk_behind_the_answer_is_told(provider: LoopbackProvider, tmp_path: Path) -> None:
+    provider.reply("hello")
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "agentscope_reme", "chat"],
+            cwd=tmp_path,
+            input=b"hi",
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+            env={
+                **os.environ,
+                "REME_LLM_API_KEY": "k",
+                "REME_LLM_BASE_URL": provider.openai_url,
+            },
+        )
+    assert done.returncode == 1
+    assert b"it takes no more" in done.stderr
+    assert b"Traceback" not in done.stderr

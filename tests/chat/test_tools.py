@@ -261,3 +261,13 @@ async def test_wrong_arguments_are_told_in_words(talk: Talk) -> None:
     assert "do not fit" in answer or "validation failed" in answer  # ours, or AgentScope 2.x's
     assert "Error: No query provided." in await talk.call("memory_search", query=" ")
     assert not talk.questions
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="a system without /proc")
+async def test_what_only_looks_like_a_file_is_not_touched(talk: Talk, tmp_path: Path) -> None:
+    for path in ("/proc/self/environ", "/proc/kmsg", "/dev/zero", "/sys/kernel/uevent_seqnum"):
+        assert "no plain file" in await talk.call("read", path=path)
+    os.mkfifo(tmp_path / "pipe")
+    talk.answers = ["yes"]
+    answer = await talk.call("write", path=str(tmp_path / "pipe"), content="nobody reads")
+    assert "no plain file" in answer

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import stat
 import subprocess
 import sys
 import threading
@@ -7,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from agentscope_reme.errors import BadInput
 from agentscope_reme.files.locks import WorkspaceLocks
@@ -54,6 +56,28 @@ def test_threads_of_one_process_lose_no_count(workspace: Workspace) -> None:
         for job in [pool.submit(count) for _ in range(4)]:
             job.result()
     assert counter.read_text() == "100"
+
+
+def test_an_interrupt_in_the_middle_of_taking_a_lock_leaves_it_free(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    acquire = FileLock.acquire
+
+    def interrupted(self: FileLock, **options: float) -> None:
+        acquire(self, **options)
+        raise KeyboardInterrupt
+
+    locks = WorkspaceLocks(workspace)
+    with monkeypatch.context() as patch:
+        patch.setattr(FileLock, "acquire", interrupted)
+        with pytest.raises(KeyboardInterrupt), locks.commit():
+            pass
+    with FileLock(workspace.locks / "commit.lock", timeout=0):
+        pass
+    with locks.commit():
+        pass
+    with FileLock(workspace.locks / "commit.lock", timeout=0):
+        pass
 
 
 def test_a_claim_has_one_holder(workspace: Workspace) -> None:
@@ -147,3 +171,15 @@ def test_locks_survive_the_deletion_of_derived_data(workspace: Workspace) -> Non
     workspace.create()
     with WorkspaceLocks(workspace).commit():
         assert not list(workspace.metadata.iterdir())
+
+
+@pytest.mark.parametrize(("folder", "file"), [(0o755, 0o600), (0o700, 0o600), (0o770, 0o660)])
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has other rights")
+def test_a_lock_is_open_to_a_group_only_where_the_folder_is(
+    workspace: Workspace, folder: int, file: int
+) -> None:
+    """Who may read a lock's file can hold it."""
+    workspace.locks.chmod(folder)
+    with WorkspaceLocks(workspace).commit():
+        place = workspace.locks / "commit.lock"
+        assert stat.S_IMODE(place.stat().st_mode) == file

@@ -177,15 +177,17 @@ def test_a_body_that_is_too_large_is_refused_while_it_arrives(shared: Service) -
 
 def test_a_caller_who_leaves_in_between_leaves_no_trace(folder: Path) -> None:
     with running(folder) as service:
-        head = [
-            "POST /write HTTP/1.1",
-            f"Host: {service.host}",
-            f"Authorization: Bearer {service.token}",
-            "Content-Type: application/json",
-            "Content-Length: 100",
-        ]
-        with socket.create_connection(("127.0.0.1", service.port), timeout=30) as wire:
-            wire.sendall("\r\n".join([*head, "", '{"path": ']).encode())
+        for path in ("/write", "/mcp"):
+            head = [
+                f"POST {path} HTTP/1.1",
+                f"Host: {service.host}",
+                f"Authorization: Bearer {service.token}",
+                "Content-Type: application/json",
+                "Accept: application/json, text/event-stream",
+                "Content-Length: 100",
+            ]
+            with socket.create_connection(("127.0.0.1", service.port), timeout=30) as wire:
+                wire.sendall("\r\n".join([*head, "", '{"path": ']).encode())
         assert service.ask("/health", method="GET").status == 200
         assert service.stop(signal.SIGINT) == 0
     assert (folder / "stderr.txt").read_text("utf-8") == ""

@@ -41,13 +41,19 @@ class Waiting(ReMe):
 
 
 @contextmanager
-def listening(place: Path) -> Iterator[int]:
+def listening(place: Path, reme: ReMe | None = None) -> Iterator[int]:
     """The service without its process: the port it listens on."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-        runner = JobRunner(ReMe(place), jobs())
+        runner = JobRunner(reme or ReMe(place), jobs())
         app = application(runner, host="127.0.0.1", port=port, token=None)
-        config = uvicorn.Config(app, http=patience.PatientProtocol, log_config=None, ws="none")
+        config = uvicorn.Config(
+            app,
+            http=patience.PatientProtocol,
+            log_config=None,
+            ws="none",
+            timeout_graceful_shutdown=0,
+        )
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, args=([listener],))
         thread.start()
@@ -76,18 +82,52 @@ def test_a_head_that_does_not_arrive_is_not_waited_for(
         assert until_closed(port, sent) == b""
 
 
+@pytest.mark.parametrize("path", ["/status", "/mcp"])
 def test_a_body_that_does_not_arrive_is_not_waited_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
 ) -> None:
     monkeypatch.setattr(bodies, "_MOST_SECONDS", 0.05)
     with listening(tmp_path) as port:
         head = [
-            "POST /status HTTP/1.1",
+            f"POST {path} HTTP/1.1",
             f"Host: 127.0.0.1:{port}",
             "Content-Type: application/json",
+            "Accept: application/json, text/event-stream",
             "Content-Length: 10",
         ]
         assert b" 408 " in until_closed(port, "\r\n".join([*head, "", "{"]).encode())
+
+
+@pytest.mark.parametrize("accept", ["application/json", "text/event-stream"])
+def test_a_job_that_the_end_of_the_service_cuts_off_is_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, accept: str
+) -> None:
+    asked = threading.Event()
+
+    class Asked(Waiting):
+        async def search(self, *_: Any, **__: Any) -> SearchResult:
+            asked.set()
+            return await super().search()
+
+    with socket.socket() as wire:
+        wire.settimeout(30)
+        with listening(tmp_path, Asked(tmp_path)) as port:
+            wire.connect(("127.0.0.1", port))
+            head = [
+                "POST /search HTTP/1.1",
+                f"Host: 127.0.0.1:{port}",
+                "Content-Type: application/json",
+                f"Accept: {accept}",
+                "Content-Length: 14",
+            ]
+            wire.sendall("\r\n".join([*head, "", '{"query": "a"}']).encode())
+            assert asked.wait(30)
+        answer = b"".join(iter(lambda: wire.recv(4096), b""))
+    if accept == "application/json":
+        assert b" 503 " in answer.partition(b"\r\n")[0]
+        assert json.loads(answer.partition(b"\r\n\r\n")[2])["error"] == "Closed"
+    assert b"event: result" not in answer
+    assert "Traceback" not in caplog.text
 
 
 async def test_one_job_too_many_is_asked_to_come_back(

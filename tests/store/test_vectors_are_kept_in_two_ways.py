@@ -190,3 +190,17 @@ def test_an_index_in_single_precision_keeps_its_vectors(workspace: Workspace) ->
     (hit,) = again.vector_search([0.6, 0.8], limit=5, space_id="m")
     assert hit.score == pytest.approx(1.0, abs=1e-3)
     again.close()
+
+
+def test_compacting_lets_go_of_the_vectors_of_texts_that_are_gone(store: LocalFileStore) -> None:
+    store.apply([indexed("a.md", "apple"), indexed("b.md", "pear")])
+    store.put_vectors("m", {text_hash("apple"): [1.0, 0.0], text_hash("pear"): [0.0, 1.0]})
+    assert len(store.vector_search([1.0, 0.0], limit=5, space_id="m")) == 2
+    store.apply([], ["b.md"])
+    store.optimize()
+    assert [h.path for h in store.vector_search([1.0, 0.0], limit=5, space_id="m")] == ["a.md"]
+    assert isinstance(store._session.vectors._index, VectorIndex)
+    assert len(store._session.vectors._index) == 1
+    store.apply([indexed("b.md", "pear")])
+    assert store.missing_vectors("m", 5) == [(text_hash("pear"), "pear")]
+    assert [h.path for h in store.vector_search([0.0, 1.0], limit=5, space_id="m")] == ["a.md"]

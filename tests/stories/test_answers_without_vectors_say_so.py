@@ -86,3 +86,19 @@ async def test_a_small_pack_keeps_its_room_for_what_is_remembered(
         assert "heron" in pack.answer
         assert SAID["en"] in pack.notice
         assert SAID["en"] not in pack.answer
+
+
+async def test_a_prompt_without_room_for_it_leaves_it_to_the_next(
+    open_memory: Callable[..., ReMe], provider: LoopbackProvider
+) -> None:
+    async with open_memory(embedding_model=embedding_model(provider)) as reme:
+        await reme.write("digest/wiki/a.md", "heron")
+        assert await reme.drain()
+        provider.embed(status=500)
+        assert (await reme.recall("bicycle")).answer == ""  # nothing to say it in front of
+        small = await reme.recall("heron", budget_tokens=60)
+        assert "heron" in small.answer
+        assert SAID["en"] not in small.answer
+        packs = [await reme.recall("heron") for _ in range(2)]
+        assert [SAID["en"] in pack.answer for pack in packs] == [True, False]
+        assert [bool(pack.notice) for pack in packs] == [True, False]

@@ -168,9 +168,7 @@ async def test_what_stands_in_the_way_is_told(memory: ReMe, tmp_path: Path) -> N
 
 
 async def test_a_file_that_cannot_be_read_is_told(memory: ReMe, tmp_path: Path) -> None:
-    source = write_zip(
-        tmp_path / "v.zip", {"a.md": b"SPOILED" * 9, "b.md": b"zebra", "c.md": b"x"}
-    )
+    source = write_zip(tmp_path / "v.zip", {"a.md": b"SPOILED" * 9, "b.md": b"zebra", "c.md": b"x"})
     source.write_bytes(source.read_bytes().replace(b"SPOILED", b"spoiled"))
     found = await import_memory(memory, source)
     assert (found.files, [one.item for one in found.failed]) == (2, ["a.md"])

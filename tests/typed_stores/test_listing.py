@@ -168,3 +168,18 @@ def test_filters_that_make_no_sense_are_refused(store: BaseVectorStore, where: N
             ask(where)
     with pytest.raises(BadInput):
         store.search([1], space_id="s", limit=1, where=where)
+
+
+def test_the_words_of_nodes_come_in_the_order_of_a_list(store: BaseVectorStore) -> None:
+    store.put(
+        [
+            node("a", "likes tea", time_created="2026-06-02 08:00:00"),
+            node("b", "a\0b\n", when_to_use="odd 字", time_created="2026-06-10 08:00:00"),
+            node("c", "likes tea", target="bob", time_created="2026-06-11 08:00:00"),
+            node("d", "old", metadata={"n": 1}),
+        ]
+    )
+    found = store.words(of("alice"))
+    assert list(found.items()) == [("b", "odd 字\na\0b\n"), ("a", "\nlikes tea"), ("d", "\nold")]
+    assert store.words(equal(n=1)) == {"d": "\nold"}
+    assert store.words(of("nobody")) == {}

@@ -140,9 +140,9 @@ def test_names_that_mean_something_to_scripts(odd: Page) -> None:
 
 def test_a_hundred_thousand_lines_and_marks(odd: Page) -> None:
     odd.click(".row[data-path='digest/wiki/lines.md']")
-    odd.wait_for_function("document.querySelectorAll('.line').length === 100000")
+    odd.locator("#document .line").nth(99_999).wait_for(state="attached")
     odd.click(".row[data-path='digest/wiki/dollars.md']")
-    odd.wait_for_function("document.querySelectorAll('.line').length === 1")
+    assert odd.locator("#document .line").count() == 1
     odd.fill("#query", "y")
     odd.click(".row[data-path='digest/wiki/marks.md']")
     assert odd.locator("#document mark").count() == 200_000

@@ -7,6 +7,7 @@ import http.client
 import os
 import signal
 import socket
+import struct
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -16,7 +17,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from agentscope_reme import ReMe
-from agentscope_reme.errors import StorageFailed
+from agentscope_reme.errors import BadInput, StorageFailed
 from agentscope_reme.view.serving import PageServer
 
 
@@ -109,3 +110,26 @@ def test_on_the_command_line(tmp_path: Path) -> None:
     serving.send_signal(signal.SIGINT)
     assert serving.wait(timeout=30) == 0
     serving.stdout.close()
+
+
+async def test_a_port_there_is_not(lived_in: ReMe) -> None:
+    for port in (70_000, -1):
+        with pytest.raises(BadInput, match="no such port"):
+            PageServer(lived_in, port)
+
+
+async def test_nobody_hears_of_a_browser_that_went_away(
+    server: PageServer, capfd: pytest.CaptureFixture[str]
+) -> None:
+    port = urlsplit(server.address).port
+
+    def leave() -> None:
+        link = socket.create_connection(("127.0.0.1", port))
+        link.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        link.send(b"GET /")
+        link.close()  # with a reset
+
+    await asyncio.to_thread(leave)
+    assert (await asked(server))[0] == 200  # it was accepted later, so the other is done with
+    await asyncio.to_thread(server.close)
+    assert "Traceback" not in capfd.readouterr().err

@@ -103,14 +103,14 @@ async def test_an_empty_memory_has_a_page(memory: ReMe) -> None:
     assert (page["files"], page["images"], page["left_out"]) == ([], {}, [])
 
 
-async def test_texts_no_encoding_takes_are_shown_as_far_as_they_go(memory: ReMe) -> None:
-    half = {"id": "1", "role": "user", "content": "half a \ud83d character"}
-    await memory.record("talk", [half])
-    root = memory.workspace.root / "digest" / "wiki"
-    root.mkdir(parents=True)
-    (root / os.fsdecode(b"caf\xe9.md")).write_text("x")
+async def test_half_a_character_does_not_spoil_the_page(memory: ReMe) -> None:
+    log = memory.workspace.root / "session" / "dialog" / "talk.jsonl"
+    log.parent.mkdir(parents=True)
+    block = r'{"type": "text", "text": "half a \ud83d character"}'
+    log.write_text(f'{{"id": "1", "role": "user", "blocks": [{block}]}}\n')
     html, _ = await page_of(memory)
-    assert len(shown(html)["files"]) == 2
+    (file,) = shown(html)["files"]
+    assert [turn["text"] for turn in file["turns"]] == ["half a ? character"]
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "gb18030", "utf-16"])

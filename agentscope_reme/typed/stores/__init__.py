@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
+
+from agentscope_reme.late_names import late_names
 
 if TYPE_CHECKING:
     from agentscope_reme.typed.stores.base import BaseVectorStore
@@ -12,16 +13,12 @@ if TYPE_CHECKING:
 
 __all__ = ["BACKENDS", "BaseVectorStore", "copy_store", "dump", "load", "make_store"]
 
-_HOMES: Final = {
-    "BACKENDS": "factory",
-    "BaseVectorStore": "base",
-    "make_store": "factory",
-}
-
-
-def __getattr__(name: str) -> Any:
-    # Late, so that importing typed memory loads neither numpy nor an engine.
-    if name in __all__:
-        module = import_module(f"{__name__}.{_HOMES.get(name, 'copying')}")
-        return getattr(module, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+# Late, so that importing typed memory loads neither numpy nor an engine.
+__getattr__, __dir__ = late_names(
+    __name__,
+    {
+        "base": "BaseVectorStore",
+        "copying": "copy_store dump load",
+        "factory": "BACKENDS make_store",
+    },
+)

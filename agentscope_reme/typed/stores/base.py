@@ -94,6 +94,13 @@ class BaseVectorStore(ABC):
         Numbers are sorted as numbers. Without a key: by ``time_created``.
         """
 
+    def words(self, where: NodeFilter) -> dict[str, str]:
+        """`MemoryNode.words` by ``memory_id``, in the order of `list`.
+
+        For searches that look at every node: a store that need not make nodes of its rows says so.
+        """
+        return {node.memory_id: node.words for node in self.list(where)}
+
     @abstractmethod
     def count(self, where: NodeFilter) -> int:
         """How many nodes there are."""

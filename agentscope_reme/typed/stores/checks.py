@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from agentscope_reme.errors import BadInput
+from agentscope_reme.errors import BadInput, Closed
 from agentscope_reme.store.vectors import Floats, Vector, normalised
 from agentscope_reme.typed.nodes import MemoryNode
 from agentscope_reme.typed.stores.conditions import check_node, check_text
+
+
+def not_open(name: str) -> Closed:
+    """The refusal of a store that was closed, or never opened."""
+    return Closed(name, "the store is not open", "`start()` the memory, or `open()` the store.")
 
 
 def checked_puts(

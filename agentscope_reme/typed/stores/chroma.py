@@ -12,9 +12,9 @@ import numpy as np
 from chromadb.config import Settings as ChromaSettings
 from chromadb.errors import ChromaError
 
-from agentscope_reme.errors import Closed
 from agentscope_reme.store.vectors import Floats
 from agentscope_reme.typed.stores.attributes import AnyOf, Condition, NoneOf, Within
+from agentscope_reme.typed.stores.checks import not_open
 from agentscope_reme.typed.stores.engine import Engine, Near, Page, Record
 from agentscope_reme.typed.stores.engine_store import EngineStore
 
@@ -165,7 +165,7 @@ class ChromaEngine(Engine):
 
     def _opened(self) -> Any:
         if self._client is None:
-            raise Closed(self.name, "the store is not open", "Call `open()` first.")
+            raise not_open(self.name)
         return self._client
 
 

@@ -11,9 +11,10 @@ import numpy as np
 from elastic_transport import TransportError
 from elasticsearch import ApiError, BadRequestError, Elasticsearch
 
-from agentscope_reme.errors import BadInput, Closed
+from agentscope_reme.errors import BadInput
 from agentscope_reme.store.vectors import Floats
 from agentscope_reme.typed.stores.attributes import AnyOf, Condition, NoneOf, Within
+from agentscope_reme.typed.stores.checks import not_open
 from agentscope_reme.typed.stores.engine import Engine, Near, Page, Record
 from agentscope_reme.typed.stores.engine_store import EngineStore
 
@@ -179,7 +180,7 @@ class ElasticsearchEngine(Engine):
 
     def _opened(self) -> Elasticsearch:
         if self._client is None:
-            raise Closed(self.name, "the store is not open", "Call `open()` first.")
+            raise not_open(self.name)
         return self._client
 
 

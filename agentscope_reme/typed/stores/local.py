@@ -7,7 +7,6 @@ that are new, its own and those of others alike.
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -38,17 +37,19 @@ from agentscope_reme.typed.stores.local_spaces import (
     width_of,
     write_vectors,
 )
-from agentscope_reme.typed.stores.local_statements import COLUMNS, condition, order
+from agentscope_reme.typed.stores.local_statements import (
+    COLUMNS,
+    condition,
+    node_of,
+    order,
+    write_node,
+)
 from agentscope_reme.typed.stores.ranking import ranked
+from agentscope_reme.typed.stores.salvage import Salvage, bring_over
 
 _AT_ONCE: Final = 500
 """SQLite takes some thousand values in a statement, older ones 999."""
 _NAMES: Final = ", ".join(COLUMNS)
-_INSERT: Final = (
-    f"INSERT INTO nodes ({_NAMES}) VALUES ({', '.join('?' * len(COLUMNS))}) "
-    f"ON CONFLICT (memory_id) DO UPDATE SET "
-    f"{', '.join(f'{name} = excluded.{name}' for name in COLUMNS[1:])} RETURNING number"
-)
 
 
 class LocalVectorStore(BaseVectorStore):
@@ -65,19 +66,24 @@ class LocalVectorStore(BaseVectorStore):
         self._lock: Final = threading.RLock()
 
     def open(self) -> None:
-        """Open the file, or make it.
+        """Open the file, or make it; a damaged one is set aside, and saved what can be read.
 
         Raises:
-            StorageFailed: it cannot be written, or was damaged and has been set aside.
+            StorageFailed: it cannot be written.
         """
         with self._lock:
             self._loaded.forget()
-            self._database.open()
+            self._database.open(bring_over)
 
     @property
     def set_aside(self) -> Sequence[str]:
         """The damaged files beside the one in use."""
         return self._database.set_aside
+
+    @property
+    def salvaged(self) -> Mapping[str, Salvage]:
+        """What became of the memories in the damaged files, by their names."""
+        return self._database.salvaged
 
     def close(self) -> None:
         """Let go of the file and of the vectors in memory; it can be opened again."""
@@ -99,7 +105,7 @@ class LocalVectorStore(BaseVectorStore):
         with self._lock, self._database.writing() as connection:
             check_widths(space_id, ready, width_of(connection, space_id))
             texts = _texts_of(connection, list(wanted))
-            numbers = {node.memory_id: _write(connection, node) for node in wanted.values()}
+            numbers = {node.memory_id: write_node(connection, node) for node in wanted.values()}
             changed = [
                 number
                 for memory_id, number in numbers.items()
@@ -164,7 +170,19 @@ class LocalVectorStore(BaseVectorStore):
                 f"SELECT {names} FROM nodes {join} WHERE {conditions} {by} LIMIT ?",
                 [*keys, *values, -1 if most is None else most],
             )
-            return [_node(row) for row in rows]
+            return [node_of(row) for row in rows]
+
+    def words(self, where: NodeFilter) -> dict[str, str]:
+        """What nodes are found by without a vector; no node is made."""
+        conditions, values = condition(where)
+        _, by, _ = order(None, reverse=True)
+        with self._lock, self._database.reading() as connection:
+            rows = connection.execute(
+                f"SELECT memory_id, when_to_use || char(10) || content FROM nodes "
+                f"WHERE {conditions} {by}",
+                values,
+            )
+            return dict(rows.fetchall())
 
     def count(self, where: NodeFilter) -> int:
         """How many nodes there are."""
@@ -237,7 +255,7 @@ class LocalVectorStore(BaseVectorStore):
             if not rows:
                 return
             last = rows[-1][-1]
-            yield [_node(row[:-1]) for row in rows]
+            yield [node_of(row[:-1]) for row in rows]
 
     def spaces(self) -> dict[str, int]:
         """How many vectors each space has."""
@@ -246,13 +264,6 @@ class LocalVectorStore(BaseVectorStore):
                 "SELECT space_id, vectors FROM spaces WHERE vectors > 0 ORDER BY space_id"
             )
             return dict(rows.fetchall())
-
-
-def _write(connection: sqlite3.Connection, node: MemoryNode) -> int:
-    fields = node.model_dump(mode="json")
-    fields["metadata"] = json.dumps(fields["metadata"], ensure_ascii=False)
-    row = connection.execute(_INSERT, [fields[name] for name in COLUMNS]).fetchone()
-    return int(row[0])
 
 
 def _forget(connection: sqlite3.Connection, numbers: Sequence[int]) -> None:
@@ -274,13 +285,7 @@ def _found(
 def _nodes(
     connection: sqlite3.Connection, column: str, values: Sequence[str]
 ) -> Iterator[MemoryNode]:
-    return map(_node, _select(connection, _NAMES, column, values))
-
-
-def _node(row: Sequence[object]) -> MemoryNode:
-    fields = dict(zip(COLUMNS, row, strict=True))
-    metadata = json.loads(str(fields["metadata"]))
-    return MemoryNode.model_validate({**fields, "metadata": metadata})
+    return map(node_of, _select(connection, _NAMES, column, values))
 
 
 def _numbers_of(connection: sqlite3.Connection, memory_ids: Sequence[str]) -> dict[str, int]:

@@ -14,9 +14,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from agentscope_reme.errors import Closed, StorageFailed
+from agentscope_reme.errors import StorageFailed
 from agentscope_reme.files.disk import Disk
 from agentscope_reme.store.index_schema import is_damage
+from agentscope_reme.typed.stores.checks import not_open
 
 FILE_NAME: Final = "memories.db"
 SCHEMA_VERSION: Final = 1
@@ -156,7 +157,7 @@ class LocalDatabase:
 
     def _opened(self) -> sqlite3.Connection:
         if self._connection is None:
-            raise Closed(str(self.place), "the store is not open", "Call `open()` first.")
+            raise not_open(str(self.place))
         return self._connection
 
     def _prepare(self) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import sqlite3
+from collections.abc import Sequence
 from typing import Final
 
 from agentscope_reme.typed.nodes import MemoryNode, NodeFilter, Scalar
@@ -16,6 +19,11 @@ COLUMNS: Final = (*(name for name in MemoryNode.model_fields if name in FIELDS),
 """The columns that make a node."""
 Values = list[Scalar]
 
+_INSERT: Final = (
+    f"INSERT INTO nodes ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))}) "
+    f"ON CONFLICT (memory_id) DO UPDATE SET "
+    f"{', '.join(f'{name} = excluded.{name}' for name in COLUMNS[1:])} RETURNING number"
+)
 _TYPES: Final = {
     "flag": "type IN ('true', 'false')",
     "number": "type IN ('integer', 'real')",
@@ -24,6 +32,25 @@ _TYPES: Final = {
 _RANK: Final = (
     "CASE WHEN sorted.type IN ('true', 'false') THEN 0 WHEN sorted.type = 'text' THEN 2 ELSE 1 END"
 )
+
+
+def write_node(connection: sqlite3.Connection, node: MemoryNode) -> int:
+    """Store a node, new or in place of the one with its id; its number."""
+    fields = node.model_dump(mode="json")
+    fields["metadata"] = json.dumps(fields["metadata"], ensure_ascii=False)
+    row = connection.execute(_INSERT, [fields[name] for name in COLUMNS]).fetchone()
+    return int(row[0])
+
+
+def node_of(row: Sequence[object]) -> MemoryNode:
+    """The node in a row of `COLUMNS`.
+
+    Raises:
+        ValueError: the row makes no node.
+    """
+    fields = dict(zip(COLUMNS, row, strict=True))
+    metadata = json.loads(str(fields["metadata"]))
+    return MemoryNode.model_validate({**fields, "metadata": metadata})
 
 
 def condition(where: NodeFilter) -> tuple[str, Values]:

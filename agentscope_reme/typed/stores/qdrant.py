@@ -12,9 +12,9 @@ from grpc import RpcError
 from qdrant_client import QdrantClient, models
 from qdrant_client.http.exceptions import ApiException
 
-from agentscope_reme.errors import Closed
 from agentscope_reme.store.vectors import Floats
 from agentscope_reme.typed.stores.attributes import AnyOf, Condition, NoneOf, Within
+from agentscope_reme.typed.stores.checks import not_open
 from agentscope_reme.typed.stores.engine import Engine, Near, Page, Record
 from agentscope_reme.typed.stores.engine_store import EngineStore
 
@@ -177,7 +177,7 @@ class QdrantEngine(Engine):
 
     def _opened(self) -> QdrantClient:
         if self._client is None:
-            raise Closed(self.name, "the store is not open", "Call `open()` first.")
+            raise not_open(self.name)
         return self._client
 
 
