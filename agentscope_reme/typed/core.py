@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Final
 
 from agentscope_reme.errors import BadInput, Closed
@@ -147,18 +148,23 @@ class TypedMemory:
         pending = await asyncio.to_thread(store.count, waiting)
         missing = await self.parts.index.vectors_pending()
         damaged = list(await asyncio.to_thread(lambda: store.set_aside))
+        salvaged = await asyncio.to_thread(lambda: store.salvaged)
         told = [f"{sum(counts.values())} nodes, {pending} conversations wait to be read."]
-        if damaged:
-            told.append(
-                f"Damaged and set aside, with other memories in them: {', '.join(damaged)}."
-            )
+        for name in damaged:
+            became = salvaged.get(name, "nothing was read from it yet")
+            told.append(f"Damaged and set aside as {name}: {became}.")
         return StatusResult(
             answer=" ".join(told),
             queued_jobs=self.queued,
             vectors_pending=missing,
             failures=failures.counts,
             last_failures=failures.last,
-            details={"nodes": counts, "pending": pending, "damaged": damaged},
+            details={
+                "nodes": counts,
+                "pending": pending,
+                "damaged": damaged,
+                "salvaged": {name: asdict(salvage) for name, salvage in salvaged.items()},
+            },
         )
 
     async def _open(self) -> None:

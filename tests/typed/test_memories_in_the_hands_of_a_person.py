@@ -258,3 +258,9 @@ async def test_every_error_is_one_of_ours(open_memory: Open) -> None:
     async with open_memory() as reme:
         with pytest.raises(ReMeError, match="Use `list_memory`"):
             await reme.get_memory("nobody")
+
+
+async def test_a_deadline_that_is_no_number_is_refused(open_memory: Open) -> None:
+    async with open_memory() as reme:
+        with pytest.raises(BadInput, match="deadline_seconds"):
+            await reme.drain("x")  # type: ignore[arg-type]

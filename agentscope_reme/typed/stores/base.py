@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from agentscope_reme.store.vectors import Floats, Vector
 from agentscope_reme.typed.nodes import FoundNode, MemoryNode, NodeFilter
+from agentscope_reme.typed.stores.set_aside import Salvage
 
 Nodes = list[MemoryNode]
 Missing = list[tuple[str, str]]
@@ -34,6 +35,11 @@ class BaseVectorStore(ABC):
     def set_aside(self) -> Sequence[str]:
         """The names of damaged files of this store that wait for somebody; few stores have any."""
         return ()
+
+    @property
+    def salvaged(self) -> Mapping[str, Salvage]:
+        """What became of the memories in those files, by their names."""
+        return {}
 
     @abstractmethod
     def close(self) -> None:

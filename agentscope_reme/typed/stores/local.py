@@ -45,7 +45,8 @@ from agentscope_reme.typed.stores.local_statements import (
     write_node,
 )
 from agentscope_reme.typed.stores.ranking import ranked
-from agentscope_reme.typed.stores.salvage import Salvage, bring_over
+from agentscope_reme.typed.stores.salvage import bring_over
+from agentscope_reme.typed.stores.set_aside import Salvage
 
 _AT_ONCE: Final = 500
 """SQLite takes some thousand values in a statement, older ones 999."""

@@ -1,30 +1,41 @@
 """The SQLite file of the local store: its tables, its transactions, and what if it breaks.
 
 Nothing can be made anew from elsewhere, so a commit returns once the write-ahead log is on the disk
-(``synchronous = FULL``), a damaged file is set aside and never overwritten, and what is deleted is
-overwritten with zeros (``secure_delete``).
+(``synchronous = FULL``), a damaged file is set aside and never overwritten, what can still be read
+of it is brought over, and what is deleted is overwritten with zeros (``secure_delete``).
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from filelock import FileLock, Timeout
+
 from agentscope_reme.errors import StorageFailed
 from agentscope_reme.files.disk import Disk
+from agentscope_reme.files.locks import lock_mode
 from agentscope_reme.store.index_schema import is_damage
 from agentscope_reme.typed.stores.checks import not_open
+from agentscope_reme.typed.stores.set_aside import Salvage, SetAside
+
+_log = logging.getLogger("agentscope_reme")
 
 FILE_NAME: Final = "memories.db"
 SCHEMA_VERSION: Final = 1
 NODE_BITS: Final = 40
 """The key of a vector is the number of its space, then that of its node in these bits."""
 
+Bringing = Callable[[sqlite3.Connection, Path], Salvage]
+
 _BUSY_SECONDS: Final = 10.0
+_PATIENCE_SECONDS: Final = 300.0
+"""Others may be bringing over a large file; that takes seconds."""
 _PAGE_BYTES: Final = 4096
 _WAL_LIMIT_BYTES: Final = 8 * 1024 * 1024
 _SCHEMA: Final = f"""
@@ -73,34 +84,72 @@ class LocalDatabase:
     def __init__(self, folder: Path, disk: Disk | None = None) -> None:
         self.place: Final = folder / FILE_NAME
         self._disk: Final = disk or Disk()
+        self._aside: Final = SetAside(self.place, self._disk)
         self._connection: sqlite3.Connection | None = None
         self._identity: tuple[int, int] | None = None
 
-    def open(self) -> None:
-        """Open the file, or make it.
+    def open(self, salvage: Bringing) -> None:
+        """Open the file, or make it. One process at a time: others wait for what is brought over.
+
+        Args:
+            salvage: brings over into a new file what can be read of a damaged one.
 
         Raises:
-            StorageFailed: the disk refused, or the file was damaged and has been set aside.
+            StorageFailed: the disk refused, or others opened it all the time.
         """
         if self._connection is not None:
             return
         with self._told():
+            self._disk.make_folder(self.place.parent)
+            with self._alone():
+                self._aside.finish()
+                try:
+                    self._connect()
+                except sqlite3.DatabaseError as error:
+                    if not is_damage(error):
+                        raise
+                    _log.warning("%s is damaged (%s) and set aside.", self.place, error)
+                    self._aside.move()
+                    self._suspect.unlink(missing_ok=True)
+                    self._connect()
+                self._bring_over(salvage)
+
+    def _connect(self) -> None:
+        created = not self.place.exists()
+        try:
+            self._connection = _connect(self.place)
+            self._prepare()
+        except (sqlite3.Error, StorageFailed):
+            self.close()
+            raise
+        if created:
+            self._disk.flush_folders([self.place.parent, self.place.parent.parent])
+        self._identity = _identity(self.place)
+
+    def _bring_over(self, salvage: Bringing) -> None:
+        """Each damaged file once, in one transaction; a killed process leaves it to the next."""
+        for damaged in self._aside.unread:
             try:
-                self._disk.make_folder(self.place.parent)
-                created = not self.place.exists()
-                self._connection = _connect(self.place)
-                self._prepare()
-                if created:
-                    self._disk.flush_folders([self.place.parent, self.place.parent.parent])
-            except sqlite3.DatabaseError as error:
-                self.close()
-                if is_damage(error):
-                    raise self._set_aside(error) from error
-                raise
+                with self.writing() as connection:
+                    saved = salvage(connection, damaged)
+                self._aside.note(damaged, saved)
             except StorageFailed:
                 self.close()
                 raise
-        self._identity = _identity(self.place)
+            _log.warning("%s: %s.", damaged, saved)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        lock = self.place.with_name(f"{FILE_NAME}.lock")
+        try:
+            with FileLock(lock, timeout=_PATIENCE_SECONDS, mode=lock_mode(lock.parent)):
+                yield
+        except Timeout as error:
+            raise StorageFailed(
+                str(self.place),
+                "another process is opening it",
+                "Wait for that process, or end it.",
+            ) from error
 
     def close(self) -> None:
         """Close the file; the last one folds the write-ahead log into it."""
@@ -184,30 +233,18 @@ class LocalDatabase:
     @property
     def set_aside(self) -> list[str]:
         """The names of the damaged files, oldest first."""
-        found = self.place.parent.glob(f"{FILE_NAME}.damaged-*")
-        numbered = [(int(n), p.name) for p in found if (n := p.name.rpartition("-")[2]).isdigit()]
-        return [name for _, name in sorted(numbered)]
+        return [place.name for place in self._aside.files]
+
+    @property
+    def salvaged(self) -> dict[str, Salvage]:
+        """What became of the memories in them."""
+        found = ((place.name, self._aside.note_of(place)) for place in self._aside.files)
+        return {name: salvage for name, salvage in found if salvage is not None}
 
     @property
     def _suspect(self) -> Path:
         """Left when a part was found damaged, so that the next open looks at every page."""
         return self.place.with_name(f"{FILE_NAME}.suspect")
-
-    def _set_aside(self, error: sqlite3.Error) -> StorageFailed:
-        number = 1
-        while (aside := self.place.with_name(f"{FILE_NAME}.damaged-{number}")).exists():
-            number += 1
-        for ending in ("", "-wal", "-shm"):
-            old = self.place.with_name(FILE_NAME + ending)
-            if old.exists():
-                self._disk.rename(old, aside.with_name(aside.name + ending))
-        self._suspect.unlink(missing_ok=True)
-        return StorageFailed(
-            str(self.place),
-            f"the memories are damaged ({error}); the file was set aside as {aside.name}",
-            f"Put a backup in its place, or recover it with `sqlite3 {aside.name} .recover`. "
-            "Opened again as it is, the store is empty.",
-        )
 
     @contextmanager
     def _told(self) -> Iterator[None]:
@@ -220,7 +257,8 @@ class LocalDatabase:
             raise StorageFailed(
                 str(self.place),
                 f"SQLite refused: {error}",
-                "Close it everywhere and open it again: every page is checked then."
+                "Close it everywhere and open it again: every page is checked then, and what can "
+                "still be read is saved."
                 if damaged
                 else "Free space, fix the permissions or end what keeps it busy, then repeat.",
             ) from error

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 
 from agentscope_reme.errors import BadInput
-from agentscope_reme.files.disk import Disk
 from agentscope_reme.store.vectors import Floats
 from agentscope_reme.typed.nodes import MemoryNode
-from agentscope_reme.typed.stores.conditions import check_node, check_text
+from agentscope_reme.typed.stores.conditions import check_node
 from agentscope_reme.typed.stores.damaged_file import DamagedFile, damaged_file
 from agentscope_reme.typed.stores.local_database import NODE_BITS
 from agentscope_reme.typed.stores.local_spaces import (
@@ -25,6 +23,7 @@ from agentscope_reme.typed.stores.local_spaces import (
     write_vectors,
 )
 from agentscope_reme.typed.stores.local_statements import COLUMNS, node_of, write_node
+from agentscope_reme.typed.stores.set_aside import Salvage
 
 _NODE_MASK: Final = (1 << NODE_BITS) - 1
 _LENGTH_TOLERANCE: Final = 1e-3
@@ -32,29 +31,11 @@ _LENGTH_TOLERANCE: Final = 1e-3
 _AT_ONCE: Final = 500
 
 
-@dataclass(frozen=True, slots=True)
-class Salvage:
-    """What became of the memories in a damaged file.
-
-    Attributes:
-        saved: nodes that could be read; each is in the new file, or a newer one of its id.
-        lost: nodes the file still names, that could not be read. There may have been others, of
-            which nothing is left; how many is not known.
-    """
-
-    saved: int
-    lost: int
-
-    def __str__(self) -> str:
-        lost = f"{self.lost} known to be lost" if self.lost else "none known to be lost"
-        return f"{self.saved} memories saved, {lost}; whether it held others is unknown"
-
-
 @dataclass(slots=True)
 class _Remains:
     nodes: dict[str, tuple[int, MemoryNode]] = field(default_factory=dict)
     spaces: dict[int, tuple[str, int]] = field(default_factory=dict)
-    named: set[str] = field(default_factory=set)
+    named: dict[str, int] = field(default_factory=dict)
 
 
 def bring_over(connection: sqlite3.Connection, place: Path) -> Salvage:
@@ -71,46 +52,38 @@ def bring_over(connection: sqlite3.Connection, place: Path) -> Salvage:
     """
     with damaged_file(place) as damaged:
         remains = _remains(damaged)
-        numbers = {
-            old: write_node(connection, node)
-            for old, node in remains.nodes.values()
+        written = {
+            node.memory_id: write_node(connection, node)
+            for _, node in remains.nodes.values()
             if _is_newer(connection, node)
         }
-        drop_vectors(connection, numbers.values())
+        drop_vectors(connection, written.values())
+        numbers = {
+            old: written[memory_id]
+            for memory_id, (old, _) in remains.nodes.items()
+            # A number the index knows otherwise was damaged: it would lead to another's vector.
+            if memory_id in written and remains.named.get(memory_id, old) == old
+        }
         for space_id, vectors in _vectors(damaged, remains, numbers):
             if width_of(connection, space_id) in (None, len(vectors[0][1])):
                 write_vectors(connection, space_id, vectors)
-        note_changes(connection, numbers.values())
-    return Salvage(len(remains.nodes), len(remains.named - remains.nodes.keys()))
-
-
-def keep_note(disk: Disk, damaged: Path, salvage: Salvage) -> None:
-    """Write down beside a damaged file that it has been read; it is not read again."""
-    disk.replace(_note_of(damaged), json.dumps(asdict(salvage)).encode())
-
-
-def noted(damaged: Path) -> Salvage | None:
-    """What became of a damaged file; ``None`` when it has not been read yet."""
-    try:
-        return Salvage(**json.loads(_note_of(damaged).read_bytes()))
-    except (FileNotFoundError, ValueError, TypeError):  # a note that was cut short is none
-        return None
-
-
-def _note_of(damaged: Path) -> Path:
-    return damaged.with_name(f"{damaged.name}.salvaged")
+        note_changes(connection, written.values())
+    return Salvage(len(remains.nodes), len(remains.named.keys() - remains.nodes.keys()))
 
 
 def _remains(damaged: DamagedFile) -> _Remains:
     found = _Remains()
     for number, columns in damaged.rows():
         match columns:
-            case [None, str(space_id), int(width), int()] if check_text(space_id):
+            case [None, str(space_id), int(width), int()] if space_id:
                 found.spaces[number] = (space_id, width)
-            case [str(memory_id), int()] if not number:  # the index of ids
-                found.named.add(memory_id)
+            case [str(memory_id), int(node)] if not number:  # an index of ids, or of spaces
+                found.named[memory_id] = node
             case [None, *fields] if len(fields) == len(COLUMNS):
                 _take(found, number, fields)
+    for number, (space_id, _) in found.spaces.items():
+        if found.named.get(space_id) == number and space_id not in found.nodes:
+            del found.named[space_id]
     return found
 
 
@@ -121,7 +94,7 @@ def _take(found: _Remains, number: int, fields: list[object]) -> None:
         check_node(node)
     except (ValueError, BadInput):
         if isinstance(fields[0], str):
-            found.named.add(fields[0])
+            found.named.setdefault(fields[0], number)
         return
     known = found.nodes.get(node.memory_id)
     if known is None or known[1].time_modified <= node.time_modified:
@@ -156,5 +129,5 @@ def _vectors(
 def _is_sound(blob: bytes, width: int) -> bool:
     if not blob or len(blob) != 4 * width:
         return False
-    length = float(np.linalg.norm(np.frombuffer(blob, np.float32)))
+    length = float(np.linalg.norm(np.frombuffer(blob, np.float32).astype(np.float64)))
     return abs(length - 1.0) < _LENGTH_TOLERANCE
