@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -24,6 +25,7 @@ from agentscope_reme.transfer.sources import open_source
 _BATCH_FILES: Final = 100
 _BATCH_BYTES: Final = 16 * 1024**2
 _SHOWN: Final = 5
+_CARD: Final = re.compile(r"daily/(\d{4}-\d{2}-\d{2})/")
 _ATTEMPTS: Final = 5
 
 
@@ -41,6 +43,7 @@ class ImportResult(Result):
         links_unresolved: links that lead nowhere.
         links_ambiguous: links several files fit, and the one that was taken.
         change_ids: what `undo` takes the files back with.
+        days: days that got cards; each has its index page.
         failed: what could not be brought in.
     """
 
@@ -54,6 +57,7 @@ class ImportResult(Result):
     links_unresolved: list[str] = Field(default_factory=list)
     links_ambiguous: list[str] = Field(default_factory=list)
     change_ids: list[str] = Field(default_factory=list)
+    days: list[str] = Field(default_factory=list)
     failed: list[Failure] = Field(default_factory=list)
 
 
@@ -109,6 +113,9 @@ async def _notes(reme: ReMe, found: Found, result: ImportResult) -> None:
         done += len(batch)
     if done:
         report_progress(done, done, "files")
+    for day in result.days:
+        if not (reme.workspace.root / "daily" / f"{day}.md").exists():
+            await reme.daily_reindex(day)
     if found.links is not None:
         result.links_resolved = found.links.resolved
         result.links_unresolved = sorted(found.links.unresolved)
@@ -173,6 +180,8 @@ class _NotesStep(BaseStep[Result]):
             self._write(wanted, result, attempts - 1)
             return
         result.files += len(wanted)
+        days = {day[1] for note in wanted if (day := _CARD.match(note.path))}
+        result.days = sorted(days.union(result.days))
         result.change_ids.append(commit.change_id)
 
     def _is_new(self, note: Note, result: ImportResult) -> bool:

@@ -85,9 +85,16 @@ function prepare(page) {
 /** The lines of a file: number, text, and who said it where it is a log. */
 function linesOf(file) {
   if (file.lines) return file.lines;
+  let fence = "";
+  const plain = (text, i) => {
+    const mark = /^ {0,3}(```|~~~)/.exec(text)?.[1];
+    const isCode = Boolean(fence || mark);
+    if (mark && (!fence || fence === mark)) fence = fence ? "" : mark;
+    return { number: i + 1, text, isCode };
+  };
   file.lines = file.turns
     ? file.turns.map((turn) => ({ number: turn.line, text: turn.text, turn }))
-    : file.text.replace(/\n$/, "").split("\n").map((text, i) => ({ number: i + 1, text }));
+    : file.text.replace(/\n$/, "").split("\n").map(plain);
   return file.lines;
 }
 
@@ -159,10 +166,12 @@ function drawRows() {
 
 // ---- one document ---------------------------------------------------------------------------------
 
-function linked(text) {
+/** The text with its links; in code they are examples. */
+function linked(text, isCode) {
   const parts = [];
   let at = 0;
-  for (const match of text.matchAll(LINK)) {
+  for (const match of isCode ? [] : text.matchAll(LINK)) {
+    if (text.slice(0, match.index).split("`").length % 2 === 0) continue;
     parts.push(marked(text.slice(at, match.index)), link(match[1], match[3] || match[0]));
     at = match.index + match[0].length;
   }
@@ -170,6 +179,7 @@ function linked(text) {
 }
 
 function link(path, text) {
+  if (Object.hasOwn(state.page.images, path)) return make("span", { title: path }, text);
   if (!state.byPath.has(path)) return make("a", { class: "missing", title: path }, text);
   return make("a", { title: path, click: (event) => (event.stopPropagation(), open(path)) }, text);
 }
@@ -191,7 +201,7 @@ function shownLine(file, line, aimed) {
     body.append(make("span", { class: "who" }, `${name} ${time.replace("T", " ")}${called}`), "\n");
     for (const path of line.turn.images) body.append(picture(path));
   }
-  fill(body, linked(line.text));
+  fill(body, linked(line.text, line.isCode));
   for (const match of line.text.matchAll(/!\[\[([^\]|#]+)/g))
     if (state.images.has(match[1])) body.append(picture(match[1]));
   const told = !file.turns && line.number >= (file.body || 1) && line.text.trim();

@@ -132,6 +132,7 @@ async def test_a_note_named_by_a_day_belongs_to_that_day(memory: ReMe, vault: Pa
     assert "[[digest/wiki/Second Brain/ideas/Plan.md]]" in text_of(memory, path)
     (hit, *_) = (await memory.search("dentist", end_date="2024-12-31")).hits
     assert hit.path == path
+    assert f"[[{path}]]" in text_of(memory, "daily/2024-05-06.md")  # the page of the day
 
 
 async def test_a_packed_vault_may_go_elsewhere(memory: ReMe, tmp_path: Path) -> None:

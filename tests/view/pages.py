@@ -11,7 +11,7 @@ from typing import Any
 from agentscope_reme import ReMe, Settings
 from agentscope_reme.testing import FakeClock
 from agentscope_reme.view.page_file import write_page
-from tests.view.conftest import HOSTILE
+from tests.view.conftest import HOSTILE, PNG
 
 
 def small_page(folder: Path) -> Path:
@@ -19,6 +19,9 @@ def small_page(folder: Path) -> Path:
 
     async def make() -> Path:
         async with _memory(folder) as memory:
+            picture = folder / "memory" / "resource" / "cup.png"
+            picture.parent.mkdir(parents=True, exist_ok=True)
+            picture.write_bytes(PNG)
             turns = [
                 {"id": "1", "role": "user", "content": "Good morning."},
                 {"id": "2", "role": "user", "content": "斑马 sleeps in the vault at nine."},
@@ -27,7 +30,8 @@ def small_page(folder: Path) -> Path:
             await memory.record("talk", turns)
             await memory.write(
                 "daily/2026-06-19/talk.md",
-                "- The zebra 斑马 sleeps at nine, in the vault.\n- Tea was green.\n",
+                "- The zebra 斑马 sleeps at nine, in the vault.\n- Tea was green.\n\n"
+                "`[[example.md]]` ![[resource/cup.png]]\n\n```\n[[fenced.md]]\n```\n[[gone.md]]\n",
                 name="Zebra talk",
                 metadata={"source_conversation": "[[session/dialog/talk.jsonl]]"},
             )

@@ -84,6 +84,13 @@ def test_search_finds_words_of_any_script(page: Page, query: str, path: str) -> 
     page.wait_for_selector("#rows :text('Nothing found.')")
 
 
+def test_only_a_link_that_leads_nowhere_is_struck_out(page: Page) -> None:
+    """Links in code are examples, and a picture is where it is shown."""
+    page.click(".row[data-path='daily/2026-06-19/talk.md']")
+    assert page.locator("#document a.missing").all_inner_texts() == ["[[gone.md]]"]
+    assert page.locator("#document img").count() == 1
+
+
 def test_layers_and_links(page: Page) -> None:
     page.click("[data-layer=digest]")
     assert page.locator(".row").evaluate_all("rows => rows.map(row => row.dataset.path)") == [
