@@ -57,13 +57,21 @@ def main(arguments: list[str] | None = None) -> int:
 def _run(options: argparse.Namespace, conversation: Conversation) -> int:
     if options.recall:
         return 0 if asyncio.run(recall(options.workspace, questions_for(conversation))) else 1
-    asyncio.run(try_out(demo_model()))
-    workspace = options.workspace or _new_workspace()
     live = options.conversation.resolve() == BUNDLED
-    asyncio.run(remember(workspace, conversation, live=live))
+    workspace = asyncio.run(_tried_and_remembered(options.workspace, conversation, live=live))
     outcome = _in_a_new_process(options.conversation, workspace)
     print(f"\nThe memory stays in {workspace}" + _how_to_remove(workspace), flush=True)
     return outcome
+
+
+async def _tried_and_remembered(
+    workspace: Path | None, conversation: Conversation, *, live: bool
+) -> Path:
+    """In one event loop: a client of a model lets go of its connections in the loop it used."""
+    await try_out(demo_model())
+    place = workspace or _new_workspace()
+    await remember(place, conversation, live=live)
+    return place
 
 
 def _new_workspace() -> Path:
