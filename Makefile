@@ -42,7 +42,7 @@ demo: .venv-demo-$(LINE)/$(STAMP)
 .venv-demo-%/$(STAMP): pyproject.toml
 	$(PYTHON) -m venv .venv-demo-$*
 	.venv-demo-$*/bin/pip install -q --upgrade "pip>=25.1"
-	.venv-demo-$*/bin/pip install -q --editable ".[v$*]"
+	PYTHONWARNINGS=ignore .venv-demo-$*/bin/pip install -q --editable ".[v$*]"
 	touch $@
 
 test: lint test-v1 test-v2

@@ -44,7 +44,7 @@ _LATE: Final = (
     "steps.archive", "steps.distil", "steps.doctor", "steps.dream", "steps.forget", "steps.graph",
     "steps.index", "steps.recall", "steps.record", "steps.remember", "steps.resources",
     "steps.retention", "context.compactor", "context.tool_results", "tools.agent_tools",
-    "message_rows",
+    "message_rows", "files.front_matter_edit",
 )  # fmt: skip
 """Modules that an import of the package leaves out."""
 

@@ -18,6 +18,17 @@ Each message says what was given, why it was refused and what to do.
 from __future__ import annotations
 
 _LONGEST_GIVEN = 200
+_STOPS = (".", "!", "?", "…", "。", "！", "？")
+
+
+def sentence(clause: object) -> str:
+    """A clause with a full stop, unless it ends like a sentence already: words of others may.
+
+    Args:
+        clause: the clause, or an error that says one.
+    """
+    text = str(clause).rstrip()
+    return text if text.endswith(_STOPS) else f"{text}."
 
 
 class ReMeError(Exception):
@@ -25,7 +36,8 @@ class ReMeError(Exception):
 
     Args:
         given: the offending value; shown shortened with ``repr``.
-        reason: why it was refused, as a clause without a final stop.
+        reason: why it was refused, as a clause; a final stop, which the words of others often have,
+            is not doubled.
         remedy: what the caller can do instead, as a sentence.
     """
 
@@ -36,7 +48,7 @@ class ReMeError(Exception):
         shown = repr(given)
         if len(shown) > _LONGEST_GIVEN:
             shown = f"{shown[:_LONGEST_GIVEN]}… ({len(shown)} characters)"
-        super().__init__(f"{shown}: {reason}. {remedy}")
+        super().__init__(f"{shown}: {sentence(reason)} {remedy}".rstrip())
 
 
 class BadInput(ReMeError, ValueError):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import re
 import typing
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
@@ -81,6 +82,24 @@ class Job:
     def required(self) -> list[str]:
         """Arguments that have to be given."""
         return [name for name in self.types if name not in self.defaults]
+
+
+def meant(key: str, job: Job, given: Collection[str], known: Sequence[str]) -> str | None:
+    """Which key was meant by one that a job does not take; ``None`` when nobody can know.
+
+    Args:
+        key: the unknown key.
+        job: the job.
+        given: the keys that were given.
+        known: the keys it could be, those of the job first.
+    """
+    near = difflib.get_close_matches(key, known, n=1)
+    part_of = [name for name in known if name in job.types and key in name.split("_")]
+    missing = [name for name in job.required if name in known and name not in given]
+    for found in (near, part_of, missing):
+        if len(found) == 1:
+            return found[0]
+    return None
 
 
 @cache

@@ -49,7 +49,7 @@ _Words = Annotated[str, BeforeValidator(_whole)]
 
 
 class _Neutral(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class TextBlock(_Neutral):

@@ -35,7 +35,9 @@ _KEYLESS: Final = ("ollama", "local")
 
 
 class _ModelConfig(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", protected_namespaces=(), defer_build=True
+    )
 
     backend: str = "openai"
     """The provider, or whose protocol it speaks."""
@@ -66,6 +68,11 @@ class _ModelConfig(BaseModel):
     def has_key(self) -> bool:
         """Whether a key was given, be it ``none``, or the provider asks for none."""
         return bool(self.api_key.get_secret_value()) or self.backend in _KEYLESS
+
+    @property
+    def reachable(self) -> bool:
+        """Whether it can be asked: with a key, or at an address of one's own without."""
+        return self.has_key or bool(self.base_url)
 
     @property
     def key(self) -> str:

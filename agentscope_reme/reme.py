@@ -3,39 +3,39 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cached_property
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal
 
 from agentscope_reme.clock import Clock
 from agentscope_reme.engine import Engine
-from agentscope_reme.errors import BadInput
+from agentscope_reme.facade.checkpoints import CheckpointCalls
 from agentscope_reme.facade.dreams import DreamCalls
 from agentscope_reme.facade.files import FileCalls
 from agentscope_reme.facade.forgetting import ForgetCalls
 from agentscope_reme.facade.journal import JournalCalls
+from agentscope_reme.facade.lifetime import surroundings
 from agentscope_reme.facade.models import (
     agent_port_of,
     chat_port_of,
     embedding_port_of,
-    neutral,
     refuse_formatter,
 )
 from agentscope_reme.facade.recording import RecordingCalls
 from agentscope_reme.facade.resources import ResourceCalls
-from agentscope_reme.prompts import LANGUAGES
 from agentscope_reme.results import AutoMemoryResult
 from agentscope_reme.settings import Settings
+from agentscope_reme.store.base import BaseFileStore
 from agentscope_reme.workspace import Workspace
 
 if TYPE_CHECKING:
     from agentscope_reme.context.compactor import Compactor
     from agentscope_reme.steps import ClaudeCodeMemoryStep
-    from agentscope_reme.store.base import BaseFileStore
 
 
-class ReMe(RecordingCalls, DreamCalls, FileCalls, ForgetCalls, JournalCalls, ResourceCalls):
+class ReMe(
+    RecordingCalls, CheckpointCalls, DreamCalls, FileCalls, ForgetCalls, JournalCalls, ResourceCalls
+):
     """The long-term memory of one agent, or of one of its users, in a folder of files.
 
     Use it as an async context manager, or call `start` and `close`; the first call starts it by
@@ -74,23 +74,16 @@ class ReMe(RecordingCalls, DreamCalls, FileCalls, ForgetCalls, JournalCalls, Res
         clock: Clock | None = None,
         file_store: Callable[[Workspace, Settings], BaseFileStore] | None = None,
     ) -> None:
-        if language not in LANGUAGES:
-            raise BadInput(language, "not a language this library speaks", f"Use {LANGUAGES}.")
-        if clock is not None and timezone is not None:
-            raise BadInput(timezone, "`clock` already has a time zone", "Pass one of the two.")
-        if not isinstance(settings, Settings | None):
-            raise BadInput(settings, "`settings` is no `Settings`", "Pass `Settings(...)`.")
-        if not isinstance(clock, Clock | None):
-            raise BadInput(clock, "`clock` is no `Clock`", "Pass `Clock(...)` or `timezone=`.")
+        settings, clock = surroundings(language, timezone, settings, clock)
         refuse_formatter(formatter)
         chat = chat_port_of(chat_model, formatter)
         agent = agent_port_of(chat_model, formatter)
-        workspace, settings = Workspace(workspace_dir, user=user), settings or Settings()
+        workspace = Workspace(workspace_dir, user=user)
         super().__init__(
             Engine(
                 workspace,
                 settings=settings,
-                clock=clock or Clock(timezone),
+                clock=clock,
                 language=language,
                 chat=chat,
                 agent=agent,
@@ -116,18 +109,6 @@ class ReMe(RecordingCalls, DreamCalls, FileCalls, ForgetCalls, JournalCalls, Res
     def language(self) -> str:
         """``en`` or ``zh``."""
         return self._engine.components.language
-
-    async def __aenter__(self) -> Self:
-        await self.start()
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.close()
 
     async def auto_memory_cc(
         self,
@@ -163,30 +144,3 @@ class ReMe(RecordingCalls, DreamCalls, FileCalls, ForgetCalls, JournalCalls, Res
         )
         self._engine.embed_soon()
         return result
-
-    async def summarise(
-        self,
-        messages: Sequence[Any],
-        *,
-        previous_summary: str = "",
-        extra_instruction: str = "",
-        archived: str = "",
-    ) -> str:
-        """One checkpoint text that stands for the messages.
-
-        Args:
-            messages: as in `auto_memory`, oldest first.
-            previous_summary: the checkpoint of what came before; it is merged in.
-            extra_instruction: what the user wants the checkpoint to look out for.
-            archived: where the messages are kept in full; named when they do not all fit.
-
-        Raises:
-            ModelRequired: there is no model.
-            ModelFailed: it failed; nothing was changed.
-        """
-        return await self._compactor.summarise(
-            neutral(messages),
-            previous_summary,
-            extra_instruction=extra_instruction,
-            archived=archived,
-        )

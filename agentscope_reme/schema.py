@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 
 class _Record(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class FileLink(_Record):
@@ -26,7 +26,7 @@ class FileLink(_Record):
 class FrontMatter(_Record):
     """A file's front matter: the two keys the index understands, and everything else."""
 
-    model_config = ConfigDict(frozen=True, extra="allow")
+    model_config = ConfigDict(frozen=True, extra="allow", defer_build=True)
 
     name: str = ""
     description: str = ""
@@ -96,6 +96,25 @@ class SearchHit(_Record):
     inlinks: tuple[FileLink, ...] = ()
     media_type: str = ""
     said_in: str = ""
+
+    @classmethod
+    def unchecked(cls, fields: dict[str, Any]) -> SearchHit:
+        """A hit from values that have their types already, at a third of the cost of checking them.
+
+        `model_construct` takes three times as long as checking does, and a hit is made for every
+        row of every answer.
+        """
+        made = cls.__new__(cls)
+        values = {**_UNSET_HIT, "scores": {}, "ranks": {}, "parts": {}, **fields}
+        object.__setattr__(made, "__dict__", values)
+        object.__setattr__(made, "__pydantic_fields_set__", set(fields))
+        object.__setattr__(made, "__pydantic_extra__", None)
+        object.__setattr__(made, "__pydantic_private__", None)
+        return made
+
+
+_UNSET_HIT: Final = {name: field.default for name, field in SearchHit.model_fields.items()}
+"""In the order of the fields, which is the one they are written in."""
 
 
 def content_hash(data: bytes) -> str:

@@ -29,7 +29,7 @@ class Settings(BaseModel):
         BadInput: a name is unknown, or its value does not fit.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     if not TYPE_CHECKING:  # type checkers know the fields better than a signature of our own
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 from agentscope_reme.clock import Clock
 from agentscope_reme.errors import BadInput
+from agentscope_reme.facade.lifetime import surroundings
 from agentscope_reme.facade.models import chat_port_of, embedding_port_of, refuse_formatter
 from agentscope_reme.facade.typed_exchange import TypedExchangeCalls
 from agentscope_reme.facade.typed_models import (
@@ -17,7 +17,6 @@ from agentscope_reme.facade.typed_models import (
     name_of,
     store_given,
 )
-from agentscope_reme.prompts import LANGUAGES
 from agentscope_reme.runtime.failures import FailureLog
 from agentscope_reme.settings import Settings
 from agentscope_reme.tools.redaction import Redactor
@@ -37,8 +36,9 @@ class VectorReMe(TypedExchangeCalls):
 
     Models may be AgentScope models, or described by configurations as
     ``{"backend": "openai", "model_name": "..."}``, completed by ``REME_LLM_*`` and
-    ``REME_EMBEDDING_*`` of the environment. Without a chat model conversations are kept and wait;
-    without an embedding model memories are found by their words.
+    ``REME_EMBEDDING_*`` of the environment. One with neither a key nor a ``base_url`` is not asked,
+    and a warning says so. Without a chat model conversations are kept and wait; without an
+    embedding model memories are found by their words.
 
     Args:
         working_dir: the folder of the local store; created when missing.
@@ -91,14 +91,7 @@ class VectorReMe(TypedExchangeCalls):
         settings: Settings | None = None,
         clock: Clock | None = None,
     ) -> None:
-        if language not in LANGUAGES:
-            raise BadInput(language, "not a language this library speaks", f"Use {LANGUAGES}.")
-        if clock is not None and timezone is not None:
-            raise BadInput(timezone, "`clock` already has a time zone", "Pass one of the two.")
-        if not isinstance(settings, Settings | None):
-            raise BadInput(settings, "`settings` is no `Settings`", "Pass `Settings(...)`.")
-        if not isinstance(clock, Clock | None):
-            raise BadInput(clock, "`clock` is no `Clock`", "Pass `Clock(...)` or `timezone=`.")
+        settings, clock = surroundings(language, timezone, settings, clock)
         if not isinstance(profile_max_capacity, int) or profile_max_capacity < 1:
             raise BadInput(
                 profile_max_capacity, "`profile_max_capacity` is no number above 0", "Pass 50."
@@ -111,7 +104,7 @@ class VectorReMe(TypedExchangeCalls):
         embedding = embedding_model_given(
             embedding_model, default_embedding_model_config, embedding_api_key, embedding_base_url
         )
-        settings, clock, failures = settings or Settings(), clock or Clock(timezone), FailureLog()
+        failures = FailureLog()
         index = NodeIndex(
             store_given(working_dir, default_vector_store_config),
             embedding_port_of(embedding),
@@ -133,15 +126,3 @@ class VectorReMe(TypedExchangeCalls):
             parts, enable_profile=enable_profile, profile_capacity=profile_max_capacity
         )
         super().__init__(memory, targets)
-
-    async def __aenter__(self) -> Self:
-        await self.start()
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.close()

@@ -12,7 +12,9 @@ import hashlib
 import os
 import re
 import unicodedata
+from functools import lru_cache
 from pathlib import Path
+from string import ascii_letters, digits
 from typing import Final
 from urllib.parse import unquote
 
@@ -28,8 +30,10 @@ PERMANENT_FOLDERS: Final = frozenset({*LAYERS, "memory"}) | INTERNAL_FOLDERS
 """Top-level folders that cannot be deleted or moved."""
 
 MARKDOWN_SUFFIXES: Final = frozenset({".md", ".markdown"})
-PICTURE_SUFFIXES: Final = frozenset({".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp"})
 """Files that have front matter, sections and links of their own; logs and data are evidence."""
+
+PICTURE_SUFFIXES: Final = frozenset({".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp"})
+"""Pictures of the kinds models are shown."""
 
 DIGEST_BUCKETS: Final = ("personal", "procedure", "wiki")
 
@@ -37,6 +41,8 @@ _DEVICE_NAMES: Final = frozenset(
     {"con", "prn", "aux", "nul"} | {f"{d}{n}" for d in ("com", "lpt") for n in "123456789"}
 )
 _FORBIDDEN: Final = re.compile(r'[<>:"|?*\\\x00-\x1f\x7f]')
+_PLAIN: Final = frozenset(f"{ascii_letters}{digits}_-.")
+_LONGEST_PLAIN: Final = 64
 _LONGEST_COMPONENT_BYTES: Final = 255
 _LONGEST_PATH_BYTES: Final = 1024
 _LONGEST_ENCODED_BYTES: Final = 120
@@ -224,6 +230,25 @@ def _may_lead_elsewhere(root: str, path: str) -> bool:
     return False
 
 
+def is_plain(name: str) -> bool:
+    """Whether a file name is so ordinary that `Workspace.normalise` has nothing to say of it.
+
+    For walks over thousands of files: most names are, and the others are looked at in full.
+    """
+    return (
+        _PLAIN.issuperset(name)
+        and len(name) <= _LONGEST_PLAIN
+        and not name.startswith(".")
+        and not name.endswith(".")
+        and name.partition(".")[0].casefold() not in _DEVICE_NAMES
+    )
+
+
+def is_hidden(path: str) -> bool:
+    """Whether a normalised path names a hidden file, or one in a hidden folder."""
+    return path.startswith(".") or "/." in path
+
+
 def is_markdown(path: str) -> bool:
     """Whether a file of this name is read as Markdown, has links, and is rewritten with them."""
     return path.lower().endswith(tuple(MARKDOWN_SUFFIXES))
@@ -269,6 +294,11 @@ def encode_name(name: str, *, what: str = "session_id") -> str:
     normal = unicodedata.normalize("NFC", name)
     if any(part in (".", "..") for part in re.split(r"[/\\]", normal)):
         raise BadInput(name, f"{what} climbs out of its folder", remedy)
+    return _encoded(normal)
+
+
+@lru_cache(maxsize=256)
+def _encoded(normal: str) -> str:
     encoded = "".join(_encode_character(character) for character in normal)
     if encoded[0] == ".":
         encoded = "%2E" + encoded[1:]

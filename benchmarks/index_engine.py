@@ -17,9 +17,9 @@ from itertools import islice
 
 from agentscope_reme.schema import FileChunk, FileNode, chunk_id, content_hash
 from agentscope_reme.settings import Settings
-from agentscope_reme.store.base import IndexedFile, SearchFilter
 from agentscope_reme.store.indexer import FileIndexer
 from agentscope_reme.store.local_store import LocalFileStore
+from agentscope_reme.store.records import IndexedFile, SearchFilter
 from agentscope_reme.workspace import Workspace
 from benchmarks.synthetic_corpus import Corpus
 

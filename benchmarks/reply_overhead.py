@@ -1,6 +1,7 @@
 """What remembering adds to a reply: a real agent, its hook (1.x) or middleware (2.x), every flush.
 
 Run with ``python -m benchmarks.reply_overhead [--replies 200]``, or see it in ``benchmarks.spine``.
+With AgentScope 2.x a second line has the middleware look for memories that are not there.
 """
 
 from __future__ import annotations
@@ -21,12 +22,19 @@ from agentscope_reme.testing import ScriptedChatModel
 from benchmarks.synthetic_corpus import Corpus
 from benchmarks.timing import Row, spread, timed_flushes
 
+_WORDS_OF_A_QUESTION = 12
 
-async def measured(folder: Path, replies: int) -> Row:
+
+async def measured(folder: Path, replies: int, *, recall: bool = False) -> Row:
     """How long a reply waits for the memory behind it.
 
     The agent's window grows to two messages for each reply. A reply may wait for one flush, which
     is the device's and counted apart.
+
+    Args:
+        folder: where the memory is made.
+        replies: how many are measured.
+        recall: look for memories before each reply; nobody ever said any word of a question.
     """
     os.environ.setdefault("AGENTSCOPE_DISABLE_CONSOLE_OUTPUT", "true")
     corpus = Corpus()
@@ -36,13 +44,14 @@ async def measured(folder: Path, replies: int) -> Row:
     flushed: list[float] = []
     async with ReMe(folder, settings=Settings(watch=False)) as reme:
         agent = _agent(model)
-        reme.attach(agent, session_id="talk", recall="off", compact=False)
+        how = "auto" if recall else "off"
+        reme.attach(agent, session_id="talk", recall=how, compact=False)
         await _ask(agent, corpus.text())  # the first one makes the log and its folder
         with timed_flushes() as flushes, _timed(*_work_of_a_reply()) as worked:
-            for _ in range(replies):
+            for number in range(replies):
                 flushes.clear()
                 worked.clear()
-                await _ask(agent, corpus.text())
+                await _ask(agent, _unsaid(number) if recall else corpus.text())
                 assert len(flushes) == 1, f"one reply took {len(flushes)} flushes"
                 own.append(sum(worked) - sum(flushes))
                 flushed.append(sum(flushes))
@@ -50,7 +59,14 @@ async def measured(folder: Path, replies: int) -> Row:
         assert found.entries, "nothing was recorded"
     kind = "hook" if installed_line() == 1 else "middleware"
     detail = f"{replies} replies in one window, fsync on; the one flush: {spread(flushed)}"
-    return Row(f"remembering, by the {kind}, adds to a reply", spread(own), detail)
+    does = "remembering and a recall in vain" if recall else "remembering"
+    return Row(f"{does}, by the {kind}, adds to a reply", spread(own), detail)
+
+
+def _unsaid(number: int) -> str:
+    """A question of words that no other question and no answer has."""
+    words = (f"{number:06d}{word:02d}" for word in range(_WORDS_OF_A_QUESTION))
+    return " ".join("qx" + "".join(chr(ord("a") + int(digit)) for digit in word) for word in words)
 
 
 def _agent(model: Any) -> Any:
@@ -113,6 +129,8 @@ def _timed(owner: type, names: tuple[str, ...]) -> Iterator[list[float]]:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--replies", type=int, default=200)
-    with tempfile.TemporaryDirectory(prefix="reme-reply-") as name:
-        row = asyncio.run(measured(Path(name), parser.parse_args().replies))
-    print(f"{row.what}: {row.value} ({row.detail})")
+    count = parser.parse_args().replies
+    for recalls in (False, True)[: installed_line()]:
+        with tempfile.TemporaryDirectory(prefix="reme-reply-") as name:
+            row = asyncio.run(measured(Path(name), count, recall=recalls))
+        print(f"{row.what}: {row.value} ({row.detail})")

@@ -20,8 +20,8 @@ from pathlib import Path
 import numpy as np
 
 from agentscope_reme.settings import Settings
-from agentscope_reme.store.base import IndexedFile, SearchFilter
 from agentscope_reme.store.indexer import FileIndexer
+from agentscope_reme.store.records import IndexedFile, SearchFilter
 from agentscope_reme.store.scaleout import SharedFileStore, SharedIndex, shared_vectors
 from agentscope_reme.workspace import Workspace
 from benchmarks.synthetic_corpus import Corpus

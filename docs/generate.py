@@ -19,7 +19,7 @@ DOCS: Final = Path(__file__).resolve().parent
 PACKAGE: Final = DOCS.parent / "agentscope_reme"
 _SOURCES: Final = (
     *("reme.py", "vector_reme.py", "facade/*.py", "copaw/*.py"),
-    *("results.py", "schema.py", "typed/nodes.py"),
+    *("results/*.py", "schema.py", "typed/nodes.py"),
 )
 _NOTE: Final = "<!-- written by docs/generate.py -->"
 _UNITS: Final = {  # by how the name of a setting ends
@@ -89,7 +89,7 @@ class _Reference:
 
     def _calls(self, facade: str) -> Iterator[str]:
         seen: set[str] = set()
-        for owner in self._ancestors(facade):
+        for owner in filter(self._classes.__contains__, self._ancestors(facade)):
             nodes = [node for node in self._classes[owner].body if isinstance(node, _Call)]
             calls = [node for node in nodes if _is_public(node) and node.name not in seen]
             if calls and owner != facade:
@@ -118,9 +118,14 @@ class _Reference:
                 self._mentioned.append(name)
 
 
+_MODULES: Final = re.compile(r"\b(?:agentscope_reme|context)\.(?=[A-Z])")
+"""Before names in annotations: readers import them from the package."""
+
+
 def _signature(call: _Call, facade: str) -> str:
     given = re.sub(r"^self(, )?", "", re.sub(r"(?<=[\w\]])=", " = ", ast.unparse(call.args)))
-    returned = ast.unparse(call.returns) if call.returns else "Any"
+    given = _MODULES.sub("", given)
+    returned = _MODULES.sub("", ast.unparse(call.returns)) if call.returns else "Any"
     if call.name == "__init__":
         return f"{facade}({given})"
     if any(ast.unparse(mark) == "property" for mark in call.decorator_list):

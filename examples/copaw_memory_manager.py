@@ -52,6 +52,8 @@ async def talk(model: Any, formatter: Any, said: list[str], folder: str, window:
 
 
 if __name__ == "__main__":
-    qwen = DashScopeChatModel("qwen-plus", api_key=os.environ["DASHSCOPE_API_KEY"])
+    if not (api_key := os.environ.get("DASHSCOPE_API_KEY")):
+        raise SystemExit("Set DASHSCOPE_API_KEY, or try it without a key: make demo")
+    qwen = DashScopeChatModel("qwen-plus", api_key=api_key)
     words = ["My green tea needs water of 75 degrees.", "How hot should it be?"]
     print(asyncio.run(talk(qwen, DashScopeChatFormatter(), words, ".reme", 128_000)))

@@ -36,5 +36,7 @@ async def talk(model: Any, formatter: Any, workspace: str = ".reme") -> str:
 
 
 if __name__ == "__main__":
-    qwen = DashScopeChatModel("qwen-plus", api_key=os.environ["DASHSCOPE_API_KEY"])
+    if not (api_key := os.environ.get("DASHSCOPE_API_KEY")):
+        raise SystemExit("Set DASHSCOPE_API_KEY, or try it without a key: make demo")
+    qwen = DashScopeChatModel("qwen-plus", api_key=api_key)
     print(asyncio.run(talk(qwen, DashScopeChatFormatter())))

@@ -35,5 +35,7 @@ async def talk(model: Any, workspace: str = ".reme") -> str:
 
 
 if __name__ == "__main__":
-    key = DashScopeCredential(api_key=os.environ["DASHSCOPE_API_KEY"])
-    print(asyncio.run(talk(DashScopeChatModel(key, "qwen-plus"))))
+    if not (api_key := os.environ.get("DASHSCOPE_API_KEY")):
+        raise SystemExit("Set DASHSCOPE_API_KEY, or try it without a key: make demo")
+    qwen = DashScopeChatModel(DashScopeCredential(api_key=api_key), "qwen-plus")
+    print(asyncio.run(talk(qwen)))

@@ -33,7 +33,9 @@ async def remember(folder: str = ".reme") -> str:
             "dimensions": 1024,
         },
     ) as memory:
-        for node in await memory.summarize_memory(TALK, user_name="alice"):
+        done = await memory.summarize_memory(TALK, user_name="alice", return_dict=True)
+        print(done["answer"])  # without a model the conversation is kept and waits for one
+        for node in done["nodes"]:
             print("learnt:", node.content, f"(said {node.message_time})")
         await memory.add_memory(
             "Back up, then run `migrate --safe`.", task_name="deploy", when_to_use="migrations fail"

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from filelock import FileLock, Timeout
 
-from agentscope_reme.files.locks import lock_mode
+from agentscope_reme.files.file_lock import lock_mode
 from agentscope_reme.hooks.claude_code_stop import FOLDER, NOTE, QUEUE, log, parsed
 
 if TYPE_CHECKING:

@@ -18,9 +18,10 @@ from agentscope_reme.agentscope_v1.marks import HINT, is_conversation, recall_me
 from agentscope_reme.agentscope_v1.memory import ReMeMemory
 from agentscope_reme.agentscope_v1.messages import to_neutral
 from agentscope_reme.agentscope_v1.models import sees_images
+from agentscope_reme.agentscope_v1.shrinking import Limits
 from agentscope_reme.agentscope_v1.tools import show_pending_images
 from agentscope_reme.agentscope_v1.usage import calibration_of, expect, tools_of
-from agentscope_reme.agentscope_v1.window import Limits, Outcome, WindowKeeper
+from agentscope_reme.agentscope_v1.window import Outcome, WindowKeeper
 from agentscope_reme.agentscope_v1.window_view import WindowView
 from agentscope_reme.errors import BadInput
 from agentscope_reme.hooks.hook import Hook

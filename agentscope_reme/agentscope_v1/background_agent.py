@@ -16,8 +16,8 @@ from pydantic import BaseModel, ValidationError
 
 from agentscope_reme.agentscope_v1.formatter import for_images
 from agentscope_reme.agentscope_v1.models import (
+    FormattedModel,
     MeteredModel,
-    formatter_for,
     model_failed,
     presentable,
     sees_images,
@@ -66,7 +66,7 @@ for _moment in ReActAgent.supported_hook_types:
     setattr(QuietAgent, f"_class_{_moment}_hooks", OrderedDict())
 
 
-class ModelAgent:
+class ModelAgent(FormattedModel):
     """Runs tool-using agents on a 1.x model.
 
     Args:
@@ -78,14 +78,8 @@ class ModelAgent:
     def __init__(
         self, model: ChatModelBase, formatter: FormatterBase | None = None, *, name: str = "memory"
     ) -> None:
-        self._model = model
-        self._formatter = formatter_for(model, formatter)
+        super().__init__(model, formatter)
         self._name = name
-
-    @property
-    def supports_images(self) -> bool:
-        """Whether image blocks reach the model."""
-        return sees_images(self._formatter)
 
     @property
     def label(self) -> str:

@@ -6,17 +6,15 @@ import json
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-from agentscope.formatter import FormatterBase
-from agentscope.model import ChatModelBase, ChatResponse
+from agentscope.model import ChatResponse
 from pydantic import BaseModel, ValidationError
 
 from agentscope_reme.agentscope_v1.formatter import for_images
 from agentscope_reme.agentscope_v1.models import (
+    FormattedModel,
     finished,
-    formatter_for,
     model_failed,
     presentable,
-    sees_images,
     text_of,
     usage_of,
 )
@@ -35,22 +33,8 @@ class _Unsupported(Exception):
     """The model cannot do structured output by itself."""
 
 
-class ModelChat:
-    """Completion and structured output with a 1.x model and its formatter.
-
-    Args:
-        model: streaming or not.
-        formatter: how messages are written for it; by default that of the model's class.
-    """
-
-    def __init__(self, model: ChatModelBase, formatter: FormatterBase | None = None) -> None:
-        self._model = model
-        self._formatter = formatter_for(model, formatter)
-
-    @property
-    def supports_images(self) -> bool:
-        """Whether image blocks reach the model."""
-        return sees_images(self._formatter)
+class ModelChat(FormattedModel):
+    """Completion and structured output with a 1.x model and its formatter."""
 
     async def complete(self, messages: Sequence[Message]) -> ChatReply:
         """Answer in text.

@@ -7,10 +7,8 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import Any, Literal
 
-from agentscope.formatter import FormatterBase
 from agentscope.memory import InMemoryMemory
 from agentscope.message import Msg
-from agentscope.model import ChatModelBase
 from agentscope.tool import Toolkit
 
 from agentscope_reme.agentscope_v1.background_agent import QuietAgent
@@ -18,7 +16,7 @@ from agentscope_reme.agentscope_v1.formatter import for_images
 from agentscope_reme.agentscope_v1.marks import HINT
 from agentscope_reme.agentscope_v1.messages import to_neutral
 from agentscope_reme.agentscope_v1.models import (
-    formatter_for,
+    FormattedModel,
     model_failed,
     presentable,
     sees_images,
@@ -95,22 +93,8 @@ class _WatchedAgent(QuietAgent):
         return await super()._reasoning(tool_choice)
 
 
-class ConversingModel:
-    """Answers in a conversation with a 1.x model and its formatter.
-
-    Args:
-        model: streaming or not.
-        formatter: how messages are written for it; by default that of the model's class.
-    """
-
-    def __init__(self, model: ChatModelBase, formatter: FormatterBase | None = None) -> None:
-        self._model = model
-        self._formatter = formatter_for(model, formatter)
-
-    @property
-    def supports_images(self) -> bool:
-        """Whether image blocks reach the model."""
-        return sees_images(self._formatter)
+class ConversingModel(FormattedModel):
+    """Answers in a conversation with a 1.x model and its formatter."""
 
     async def reply(
         self,

@@ -15,7 +15,8 @@ from agentscope_reme.errors import BadInput
 from agentscope_reme.ports import MemoryService
 
 if TYPE_CHECKING:
-    from agentscope_reme.agentscope_v1.window import Limits, Outcome
+    from agentscope_reme.agentscope_v1.shrinking import Limits
+    from agentscope_reme.agentscope_v1.window import Outcome
 
 STARTED: Final = "🔄 Context compaction started..."
 COMPLETED: Final = "✅ Context compaction completed"

@@ -11,7 +11,8 @@ from agentscope.message import Msg
 from agentscope_reme.agentscope_v1.counting import TokenCounter
 from agentscope_reme.agentscope_v1.guard import reporting
 from agentscope_reme.agentscope_v1.marks import COMPRESSED, HINT
-from agentscope_reme.agentscope_v1.window import Limits, WindowKeeper, keep
+from agentscope_reme.agentscope_v1.shrinking import Limits
+from agentscope_reme.agentscope_v1.window import WindowKeeper, keep
 from agentscope_reme.agentscope_v1.window_memory import WindowMemory
 from agentscope_reme.agentscope_v1.window_view import WindowView
 from agentscope_reme.ports import MemoryService

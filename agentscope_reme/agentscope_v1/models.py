@@ -49,6 +49,24 @@ def sees_images(formatter: FormatterBase) -> bool:
     return bool(getattr(formatter, "support_vision", False))
 
 
+class FormattedModel:
+    """A 1.x model with the formatter that writes messages for it.
+
+    Args:
+        model: streaming or not.
+        formatter: how messages are written for it; by default that of the model's class.
+    """
+
+    def __init__(self, model: ChatModelBase, formatter: FormatterBase | None = None) -> None:
+        self._model = model
+        self._formatter = formatter_for(model, formatter)
+
+    @property
+    def supports_images(self) -> bool:
+        """Whether image blocks reach the model."""
+        return sees_images(self._formatter)
+
+
 def presentable(messages: Sequence[Message], *, images: bool) -> list[Msg]:
     """1.x messages that are safe to send to a provider.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from agentscope.message import Msg
 
@@ -22,15 +22,30 @@ from agentscope_reme.messages import Message
 from agentscope_reme.ports import MemoryService, OffloadService
 from agentscope_reme.runtime.starting import started
 
-if TYPE_CHECKING:
-    from agentscope_reme.agentscope_v1.window import Limits
-
 _SUMMARY_SHARE: Final = 4  # a summary gets at most this part of a window
 _LONGEST_SUMMARY: Final = 6_000  # tokens
 _AROUND_SUMMARY: Final = 100  # tokens of the words around it and of the archive's path
 _TIGHTER: Final = (1_000, 300, 0)
 """Characters of every tool result, the newest included, when the turn that is being worked on
 alone is too large; one after the other until it fits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How large a window may be, in tokens.
+
+    Attributes:
+        threshold: above it the window is compacted; ``None`` compacts it whatever its size.
+        reserve: the most tokens of messages that stay; ``None`` for no such limit.
+        keep_recent: the most messages that stay; ``None`` for no such limit. Whole tool calls and
+            the turn that is being worked on come before both.
+        overhead: what is sent besides messages and summary: system prompt and tools.
+    """
+
+    threshold: int | None
+    reserve: int | None = None
+    keep_recent: int | None = 3
+    overhead: int = 0
 
 
 @dataclass(frozen=True, slots=True)

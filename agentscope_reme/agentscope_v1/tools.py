@@ -24,6 +24,7 @@ from agentscope_reme.ports import Tool, ToolOutput
 
 _log = logging.getLogger(__name__)
 _OWNER: Final = "_agentscope_reme_tool"
+_MOST_PENDING: Final = 5
 _SHOWN = "The images the last tool answer spoke of:"
 
 ToolFunction = Callable[..., Awaitable[ToolResponse]]
@@ -32,13 +33,12 @@ ToolFunction = Callable[..., Awaitable[ToolResponse]]
 class PendingImages:
     """Images a tool returned that no prompt has shown yet, oldest first."""
 
-    def __init__(self, at_most: int = 5) -> None:
+    def __init__(self) -> None:
         self._images: list[DataBlock] = []
-        self._at_most = at_most
 
     def add(self, images: Sequence[DataBlock]) -> None:
         """Keep images for the next prompt; beyond the limit the oldest are let go."""
-        self._images = [*self._images, *images][-self._at_most :]
+        self._images = [*self._images, *images][-_MOST_PENDING:]
 
     def take(self) -> list[DataBlock]:
         """The waiting images, which then wait no longer."""

@@ -19,7 +19,7 @@ from agentscope.message import Msg
 from agentscope_reme.agentscope_v1.counting import WindowMeter
 from agentscope_reme.agentscope_v1.local_images import with_local_images
 from agentscope_reme.agentscope_v1.marks import ARCHIVED, conversation
-from agentscope_reme.agentscope_v1.shrinking import Shrunk, shrink
+from agentscope_reme.agentscope_v1.shrinking import Limits, Shrunk, shrink
 from agentscope_reme.agentscope_v1.window_view import Change, WindowView
 from agentscope_reme.context.fallback import fallback_summary
 from agentscope_reme.context.shortening import fit_tokens
@@ -34,24 +34,6 @@ _FAILURES_ENDURED: Final = 2
 archived, and a window that only grows would end the conversation."""
 
 Tell = Callable[[], Awaitable[None]]
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """How large a window may be, in tokens.
-
-    Attributes:
-        threshold: above it the window is compacted; ``None`` compacts it whatever its size.
-        reserve: the most tokens of messages that stay; ``None`` for no such limit.
-        keep_recent: the most messages that stay; ``None`` for no such limit. Whole tool calls and
-            the turn that is being worked on come before both.
-        overhead: what is sent besides messages and summary: system prompt and tools.
-    """
-
-    threshold: int | None
-    reserve: int | None = None
-    keep_recent: int | None = 3
-    overhead: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from agentscope_reme.agentscope_v2.formats import supports_images
 from agentscope_reme.agentscope_v2.injection import injected, recalled_message
 from agentscope_reme.agentscope_v2.messages import is_recalled
 from agentscope_reme.agentscope_v2.tools import as_toolbase, register_tools
-from agentscope_reme.agentscope_v2.turns import Progress, is_parked
+from agentscope_reme.agentscope_v2.turns import Progress, SettledStart, is_parked
 from agentscope_reme.errors import BadInput
 from agentscope_reme.ports import MemoryService, Tool
 from agentscope_reme.runtime.starting import start_soon, started
@@ -112,6 +112,7 @@ class ReMeMemoryMiddleware(MiddlewareBase):
         self._read_only = read_only
         self._key = key
         self._turns: WeakKeyDictionary[Agent, _Turn] = WeakKeyDictionary()
+        self._settled: WeakKeyDictionary[Agent, SettledStart] = WeakKeyDictionary()
         self._names: frozenset[str] | None = None
 
     async def get_middleware_key(self) -> str:
@@ -243,21 +244,23 @@ class ReMeMemoryMiddleware(MiddlewareBase):
         await self._record(agent, turn, said, distil=False)
 
     async def _record(
-        self, agent: Agent, turn: _Turn, context: Iterable[Msg], *, distil: bool = True
+        self, agent: Agent, turn: _Turn, context: Sequence[Msg], *, distil: bool = True
     ) -> None:
         if not self._records:
             return
         try:
             await started(self._reme)
-            progress, messages = Progress(agent.state, self._key), list(context)
+            settled = self._settled.setdefault(agent, SettledStart())
+            progress = Progress(agent.state, self._key, settled)
+            new = progress.unrecorded(context, agent.name)
             look = partial(
                 progress.fresh,
-                messages,
+                new,
                 originals=turn.originals,
                 agent_name=agent.name,
                 memory_tools=self._tool_names(),
             )
-            on_disk = _names_files(messages) or _names_files(turn.originals.values())
+            on_disk = _names_files(turn.originals.get(msg.id, msg) for msg in new)
             fresh = await asyncio.to_thread(look) if on_disk else look()
             if fresh:
                 said = [item.message for item in fresh]

@@ -10,6 +10,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
+from operator import is_
 from typing import Any
 
 from agentscope.message import DataBlock, HintBlock, Msg, ThinkingBlock, ToolCallBlock
@@ -29,6 +31,34 @@ class Fresh:
     message: Message
 
 
+class SettledStart:
+    """The beginning of a context that was seen to be recorded and does not grow any more.
+
+    Comparing references takes a fraction of asking every message of a long context for its id.
+    """
+
+    def __init__(self) -> None:
+        self._messages: list[Msg] = []
+        self._recorded: Mapping[str, list[str]] = {}
+
+    def length(self, context: Sequence[Msg], recorded: Mapping[str, list[str]]) -> int:
+        """How many messages of a context it is, by the same record of progress; 0 for another."""
+        kept = self._messages
+        same = recorded is self._recorded and len(kept) <= len(context)
+        return len(kept) if same and all(map(is_, kept, context)) else 0
+
+    def go_on(self, start: int, context: Sequence[Msg], recorded: Mapping[str, list[str]]) -> None:
+        """Look behind the first `start` messages, which are settled, for more that are.
+
+        Args:
+            recorded: block ids by message id, none for a message that does not grow any more.
+        """
+        self._messages[start:] = takewhile(
+            lambda msg: recorded.get(msg.id) == [] or is_recalled(msg), context[start:]
+        )
+        self._recorded = recorded
+
+
 class Progress:
     """The recorded blocks of one agent's context.
 
@@ -39,16 +69,18 @@ class Progress:
     Args:
         state: the agent's state.
         key: where in ``middle_context`` the progress stands.
+        settled: what earlier progress of this agent saw.
     """
 
-    def __init__(self, state: AgentState, key: str) -> None:
+    def __init__(self, state: AgentState, key: str, settled: SettledStart | None = None) -> None:
         self._state = state
         self._key = key
+        self._settled = settled or SettledStart()
         self._growing = state.reply_id
 
     def fresh(
         self,
-        context: Iterable[Msg],
+        context: Sequence[Msg],
         *,
         originals: Mapping[str, Msg],
         agent_name: str,
@@ -63,14 +95,11 @@ class Progress:
             memory_tools: tools whose answers are recalled text and are left out.
         """
         self._growing = self._state.reply_id
-        seen = {id_: set(keys) for id_, keys in self._recorded().items()}
-        finished = {id_ for id_, keys in seen.items() if not keys}
+        known, new = self._recorded(), self.unrecorded(context, agent_name)
+        seen = {msg.id: set(known[msg.id]) for msg in new if msg.id in known}
         found = []
-        for msg in context:
-            if msg.id in finished or is_recalled(msg):
-                continue
-            grows = msg.role == "assistant" and msg.name == agent_name
-            if msg.id in seen and not grows:
+        for msg in new:
+            if msg.id in seen and not _grows(msg, agent_name):
                 continue
             fresh = _fresh(originals.get(msg.id, msg), seen.get(msg.id), memory_tools)
             if fresh is not None:
@@ -78,22 +107,40 @@ class Progress:
                 found.append(fresh)
         return found
 
+    def unrecorded(self, context: Sequence[Msg], agent_name: str) -> list[Msg]:
+        """The messages that may hold something new; nothing is looked at inside of them."""
+        known = self._recorded()
+        return [
+            msg
+            for msg in context[self._settled.length(context, known) :]
+            if ((keys := known.get(msg.id)) is None or (keys and _grows(msg, agent_name)))
+            and not is_recalled(msg)
+        ]
+
     def mark(self, recorded: Iterable[Fresh]) -> None:
         """Remember what was recorded, and forget what can never come again."""
-        known = self._recorded()
+        before, context = self._recorded(), self._state.context
+        known = dict(before)
         for fresh in recorded:
             earlier = known.get(fresh.source_id, [])
             known[fresh.source_id] = list(dict.fromkeys([*earlier, *fresh.keys]))
-        alive = {msg.id for msg in self._state.context} | {self._state.reply_id}
-        kept = {
-            id_: keys if id_ == self._growing else [] for id_, keys in known.items() if id_ in alive
-        }
-        self._state.middle_context[self._key] = {"recorded": kept}
+        for id_ in [id_ for id_, keys in known.items() if keys and id_ != self._growing]:
+            known[id_] = []
+        if len(known) > len(context):
+            alive = {msg.id for msg in context} | {self._state.reply_id}
+            known = {id_: keys for id_, keys in known.items() if id_ in alive}
+        self._state.middle_context[self._key] = {"recorded": known}
+        self._settled.go_on(self._settled.length(context, before), context, known)
 
-    def _recorded(self) -> dict[str, list[str]]:
+    def _recorded(self) -> Mapping[str, list[str]]:
         entry = self._state.middle_context.get(self._key)
         recorded = entry.get("recorded") if isinstance(entry, dict) else None
-        return dict(recorded) if isinstance(recorded, dict) else {}
+        return recorded if isinstance(recorded, dict) else {}
+
+
+def _grows(msg: Msg, agent_name: str) -> bool:
+    """Whether it is a message of the agent itself; all others are finished when they arrive."""
+    return msg.role == "assistant" and msg.name == agent_name
 
 
 def _fresh(msg: Msg, seen: set[str] | None, memory_tools: Collection[str]) -> Fresh | None:

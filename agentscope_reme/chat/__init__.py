@@ -20,6 +20,6 @@ def main(words: Sequence[str]) -> int:
     Raises:
         ReMeError: a word is not usable, or the memory cannot be opened.
     """
-    from agentscope_reme.chat.main import run
+    from agentscope_reme.chat.starting import run
 
     return run(words)

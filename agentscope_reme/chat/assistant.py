@@ -159,10 +159,21 @@ class Assistant:
         self._told_saving(saved, watcher)
         watcher.notice("anew")
 
+    async def tell_savings(self, watcher: Watcher) -> bool:
+        """Say how savings ended since the last time; whether none of them failed."""
+        savings = await self.memory.savings()
+        for one in savings:
+            if one.fault:
+                watcher.notice("not_saved", why=one.fault)
+            elif one.paths:
+                watcher.notice("saved", paths=", ".join(one.paths))
+            else:
+                watcher.notice("nothing_noted")
+        return not any(one.fault for one in savings)
+
     def _told_saving(self, saved: int, watcher: Watcher) -> None:
-        day = self.memory.clock.today().isoformat()
         if saved:
-            watcher.notice("saving", count=saved, day=day)
+            watcher.notice("saving", count=saved)
         else:
             watcher.notice("nothing_to_save")
 
@@ -236,7 +247,7 @@ class Assistant:
         seconds = self._limits.command_timeout_seconds
         tools = [
             self.memory.search_tool(),
-            *FileTools(self.memory, self._permissions).tools(),
+            *FileTools(self.memory, self._permissions, folder=self._folder).tools(),
             *shell_tools(self._permissions, folder=root, seconds=seconds),
         ]
         key = self._limits.tavily_api_key.get_secret_value()

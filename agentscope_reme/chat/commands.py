@@ -22,6 +22,10 @@ COMMANDS: Final = ("/compact", "/new", "/clear", "/history", "/help", "/exit", "
 
 _PREVIEW: Final = 100
 
+_ALIKE: Final = 0.65
+"""How alike a word and a command are (`difflib`'s ratio, 0 to 1) before one is taken for the other:
+a slip of the finger or two, never another word."""
+
 
 def is_command(text: str) -> bool:
     """Whether a line is meant as a command: a slash and a word, not a path."""
@@ -76,10 +80,12 @@ class Commands:
         self._screen.notice("help_keys")
 
     def _unknown(self, name: str) -> None:
-        near = get_close_matches(name, COMMANDS, n=2, cutoff=0.5)
+        known = [command.removeprefix("/") for command in COMMANDS]
+        near = get_close_matches(name.removeprefix("/").casefold(), known, n=2, cutoff=_ALIKE)
         told = [say("unknown", self._language, name=name)]
         if near:
-            told.append(say("near", self._language, names=", ".join(near)))
+            names = ", ".join(f"/{one}" for one in near)
+            told.append(say("near", self._language, names=names))
         told.append(say("see_help", self._language))
         self._screen.failure(" ".join(told))
 

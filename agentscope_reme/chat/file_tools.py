@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Final, TypeVar
@@ -71,12 +72,15 @@ class FileTools:
 
     Args:
         memory: open; files inside are changed through its journal.
-        permissions: asked before a file outside is changed.
+        permissions: asked before a file outside is changed, and before one is read that is
+            neither in the memory nor in the person's folder, or is hidden there.
+        folder: where the person is.
     """
 
-    def __init__(self, memory: ChatMemory, permissions: Permissions) -> None:
+    def __init__(self, memory: ChatMemory, permissions: Permissions, *, folder: Path) -> None:
         self._memory = memory
         self._permissions = permissions
+        self._folder = Path(os.path.realpath(folder))
 
     def tools(self) -> list[Tool]:
         """All of them."""
@@ -119,12 +123,17 @@ class FileTools:
 
     async def _ls(self, given: ListArguments) -> ToolOutput:
         place = self._place(given.path)
+        if refusal := await self._unseen("ls", "List", place):
+            return ToolOutput(refusal, success=False)
         rows = await asyncio.to_thread(_listed, place, given.depth)
         text, _ = capped_lines(rows, self._most_bytes, "List a folder inside it.")
         return ToolOutput(text or f"{place.name} is empty.")
 
     async def _read(self, given: ReadArguments) -> ToolOutput:
         place = self._place(given.path)
+        await asyncio.to_thread(place.refuse_unreadable)
+        if refusal := await self._unseen("read", "Read", place):
+            return ToolOutput(refusal, success=False)
         data = await asyncio.to_thread(place.read)
         if image_type(data) is not None:
             shown = picture(place.name, data)
@@ -146,6 +155,8 @@ class FileTools:
                 self._operations(place).edit, place.inside, given.old, given.new
             )
             return ToolOutput(done.answer)
+        if refusal := await self._unseen("read", "Read", place):  # a refused edit tells of it, too
+            return ToolOutput(refusal, success=False)
         before = await asyncio.to_thread(place.read)
         _, after = replaced(place.name, before, given.old, given.new, False)
         refusal = await self._refusal(place, f"- {given.old}\n+ {given.new}")
@@ -174,6 +185,12 @@ class FileTools:
 
     def _operations(self, place: Place) -> FileOperations:
         return self._memory.saver(AGENT if place.is_note else _ELSEWHERE)
+
+    async def _unseen(self, tool: str, verb: str, place: Place) -> str:
+        """Why a place must not be looked at; empty when it may."""
+        if place.inside is not None or place.is_open_in(self._folder):
+            return ""
+        return await self._permissions.refusal(Question(tool, f"{verb} {place.name}?", ""))
 
     async def _refusal(self, place: Place, detail: str) -> str:
         question = Question("write", f"Write {place.name}?", detail)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Any, Final
 
 from pydantic import BaseModel, Field
@@ -21,6 +22,7 @@ from agentscope_reme.copaw.search import (
 )
 from agentscope_reme.copaw.service import CopawCalls, CurrentModel
 from agentscope_reme.copaw.summary_calls import SummaryCalls
+from agentscope_reme.copaw.summary_queue import KNOWN, operation_of
 from agentscope_reme.engine import Engine
 from agentscope_reme.errors import ReMeError
 from agentscope_reme.facade.models import embedding_port_of
@@ -29,12 +31,27 @@ from agentscope_reme.steps.context import Components
 from agentscope_reme.steps.forget import ForgetStep
 from agentscope_reme.tools.file_operations import FileOperations
 from agentscope_reme.tools.scope import AGENT, OWNER, Scope
-from agentscope_reme.workspace import Workspace
+from agentscope_reme.workspace import Workspace, is_markdown
 
 DAYS: Final = "memory"
 
 _SAVING_SECONDS: Final = 0.2
 """How often it is looked how many conversations are left to be saved."""
+_LOOKED_BACK: Final = 1000
+"""Changes of the journal among which what a saving wrote is looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Saving:
+    """How the saving of a conversation ended.
+
+    Attributes:
+        paths: the notes that were written; none when nothing was worth one.
+        fault: why it failed; empty when it did not.
+    """
+
+    paths: tuple[str, ...] = ()
+    fault: str = ""
 
 
 class SearchMemory(BaseModel):
@@ -126,11 +143,29 @@ class ChatMemory(SummaryCalls):
             yield self._queue.queued
             await self._queue.drain(_SAVING_SECONDS)
 
-    def failed_savings(self) -> list[str]:
-        """Why conversations could not be saved, each once; they are tried again."""
-        tasks = [task for task in self.summary_tasks if task.done() and not task.cancelled()]
-        faults = [str(task.exception()) for task in tasks if task.exception() is not None]
-        return list(dict.fromkeys(faults))
+    async def savings(self) -> list[Saving]:
+        """How savings ended that ended since this was asked last, each fault once."""
+        ended = [task for task in self.summary_tasks if task.done()]
+        known = [task for task in ended if not task.cancelled() and _is_one(task)]
+        found = [await asyncio.to_thread(self._saving, task) for task in known]
+        self.summary_tasks = [task for task in self.summary_tasks if task not in ended]
+        return list(dict.fromkeys(found))
+
+    async def some_saving_ended(self) -> bool:
+        """Wait until a saving has ended that was not asked about; false when none is under way."""
+        if not self.summary_tasks:
+            return False
+        await asyncio.wait(self.summary_tasks, return_when=asyncio.FIRST_COMPLETED)
+        return True
+
+    def _saving(self, task: asyncio.Task[str]) -> Saving:
+        error = task.exception()
+        if error is not None:
+            return Saving(fault=str(error))
+        wanted = operation_of(task.get_name())
+        changes = self.parts.vault.history(limit=_LOOKED_BACK)
+        paths = {path for one in changes if one.operation == wanted for path in one.paths}
+        return Saving(tuple(sorted(path for path in paths if is_markdown(path))))
 
     def saver(self, scope: Scope = AGENT) -> FileOperations:
         """The file operations of the assistant; with its usual scope only notes are written."""
@@ -208,3 +243,8 @@ class ChatMemory(SummaryCalls):
             return ToolOutput("Nothing was found. Other words may find more.")
         root, most = self.parts.workspace.root, self.parts.settings.tool_answer_bytes
         return ToolOutput(hits_as_json(found.hits, root, most_bytes=most))
+
+
+def _is_one(task: asyncio.Task[str]) -> bool:
+    """Whether it saved, or tried to; messages that wait already take no second run."""
+    return task.exception() is not None or task.result() != KNOWN

@@ -70,9 +70,7 @@ async def _answered(configuration: Configuration, folder: Path, text: str) -> in
                 done = await assistant.answer(part, screen) and done
         async for _ in assistant.memory.saved():
             pass
-        for why in assistant.memory.failed_savings():
-            screen.notice("not_saved", why=why)
-            done = False
+        done = await assistant.tell_savings(screen) and done
         screen.quiet()
     except BrokenPipeError:
         raise  # whoever listened has heard enough

@@ -43,6 +43,15 @@ class Place:
     def _is_device(self) -> bool:
         return not self.path.is_file() or any(map(self.path.is_relative_to, _DEVICES))
 
+    def is_open_in(self, folder: Path) -> bool:
+        """Whether it stands in a folder and nothing on the way there is hidden.
+
+        Hidden files and folders are where keys are kept: ``.env``, ``.ssh``, ``.netrc``.
+        """
+        if not self.path.is_relative_to(folder):
+            return False
+        return not any(part.startswith(".") for part in self.path.relative_to(folder).parts)
+
     def refuse_layers(self) -> None:
         """Refuse to change what the memory writes by itself.
 
@@ -54,13 +63,13 @@ class Place:
                 self.name, "the memory writes this by itself", "Note it in MEMORY.md or memory/."
             )
 
-    def read(self) -> bytes:
-        """The bytes of a file outside of the memory.
+    def refuse_unreadable(self) -> None:
+        """Refuse what nobody needs to be asked about.
 
         Raises:
-            NotFound: there is none.
+            NotFound: there is no such file.
             BadPath: it is a folder, no plain file, or too large.
-            StorageFailed: it cannot be read.
+            StorageFailed: the system refused.
         """
         try:
             if self.path.is_dir():
@@ -71,6 +80,19 @@ class Place:
                 raise BadPath(
                     self.name, f"no plain file of at most {LARGEST_FILE} bytes", "Use `bash`."
                 )
+        except OSError as error:
+            raise _refused(self.name, error) from error
+
+    def read(self) -> bytes:
+        """The bytes of a file.
+
+        Raises:
+            NotFound: there is none.
+            BadPath: it is a folder, no plain file, or too large.
+            StorageFailed: it cannot be read.
+        """
+        self.refuse_unreadable()
+        try:
             return self.path.read_bytes()
         except OSError as error:
             raise _refused(self.name, error) from error

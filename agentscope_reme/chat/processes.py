@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import shutil
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -19,6 +20,11 @@ _PIECE: Final = 65_536
 _LOOK_SECONDS: Final = 0.01
 _LAST_WORDS_SECONDS: Final = 0.5
 """How long output is waited for after its process has ended: a child may hold the pipe."""
+
+_WATCHER: Final = (
+    '( (exec {source} || exit; read -r _; kill -KILL 0) >/dev/null 2>&1 & ); {close}exec "$@"'
+)
+"""The watcher is no child of the program: one that waits for all its children would never end."""
 
 _OURS: Final = ("REME_", "EMBEDDING_", "TAVILY_")
 _KEY: Final = "_API_KEY"
@@ -73,6 +79,8 @@ async def run(
 ) -> Ended:
     """Run a program to its end, or to the end of its time; what it started ends with it.
 
+    Where there are process groups, it also ends with this process, even one that was killed.
+
     Args:
         words: the program and its arguments.
         folder: where it runs.
@@ -83,15 +91,23 @@ async def run(
     Raises:
         OSError: it cannot be started.
     """
-    process = await asyncio.create_subprocess_exec(
-        *words,
-        cwd=folder,
-        env=dict(environ),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-        start_new_session=True,
-    )
+    with _watched(words) as (watched, inherited):
+        process = await asyncio.create_subprocess_exec(
+            *watched,
+            cwd=folder,
+            env=dict(environ),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+            start_new_session=True,
+            pass_fds=inherited,
+        )
+        return await _to_its_end(process, seconds, said)
+
+
+async def _to_its_end(
+    process: asyncio.subprocess.Process, seconds: float, said: bytes | None
+) -> Ended:
     output = Output()
     reading = asyncio.create_task(_read(process, output))
     code: int | None = None
@@ -107,6 +123,30 @@ async def run(
         with contextlib.suppress(asyncio.CancelledError):
             await reading
     return Ended(output.text, code)
+
+
+@contextlib.contextmanager
+def _watched(words: Sequence[str]) -> Iterator[tuple[Sequence[str], Sequence[int]]]:
+    """The program behind a shell that first leaves a watcher in its process group.
+
+    This process holds the only writing end of a pipe. Whatever ends this process closes it, and
+    the watcher, which reads the other end, kills the group it shares with the program. No signal
+    at a parent's death would do: it reaches a child, not what the child has started.
+    """
+    shell = shutil.which("bash")
+    if not hasattr(os, "killpg"):
+        yield words, ()
+        return
+    reading, writing = os.pipe()
+    # Only bash takes a descriptor of two digits; the others open it by its name.
+    source = f"<&{reading}" if shell else f"</dev/fd/{reading}"
+    close = f"exec {reading}<&-; " if shell else ""
+    try:
+        script = _WATCHER.format(source=source, close=close)
+        yield (shell or "/bin/sh", "-c", script, "watched", *words), (reading,)
+    finally:
+        os.close(reading)
+        os.close(writing)
 
 
 def without_secrets(environ: Mapping[str, str]) -> dict[str, str]:

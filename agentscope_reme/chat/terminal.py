@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from prompt_toolkit import PromptSession
+from prompt_toolkit.application import in_terminal
 from prompt_toolkit.completion import WordCompleter
 from prompt_toolkit.history import InMemoryHistory
 from prompt_toolkit.input import Input
@@ -57,6 +58,7 @@ class Terminal:
         console = Console(highlight=False)
         self._screen = Screen(console, console, self._language)
         self._loading: asyncio.Task[Assistant] | None = None
+        self._loaded = asyncio.Event()
         self._work: asyncio.Task[Any] | None = None
         # What is typed is kept in memory only: /clear promises that nothing stays on the disk.
         self._session: PromptSession[str] = PromptSession(
@@ -86,7 +88,7 @@ class Terminal:
     async def _talk(self) -> int:
         while True:
             try:
-                text = await self._session.prompt_async(PROMPT, handle_sigint=False)
+                text = await self._prompted()
             except KeyboardInterrupt:
                 self._screen.notice("leave_hint")
                 continue
@@ -97,6 +99,22 @@ class Terminal:
             if text.strip() and not await self._take(text):
                 break
         return await self._leave()
+
+    async def _prompted(self) -> str:
+        telling = asyncio.get_running_loop().create_task(self._tell_above_the_prompt())
+        try:
+            return await self._session.prompt_async(PROMPT, handle_sigint=False)
+        finally:
+            telling.cancel()
+            await asyncio.wait({telling})
+
+    async def _tell_above_the_prompt(self) -> None:
+        """Say how savings end while the person types."""
+        await self._loaded.wait()
+        assistant = await self._ready()
+        while await assistant.memory.some_saving_ended():
+            async with in_terminal():
+                await assistant.tell_savings(self._screen)
 
     async def _take(self, text: str) -> bool:
         """Carry a line out; whether the conversation goes on."""
@@ -133,6 +151,7 @@ class Terminal:
             _imported, self._configuration, permissions, self._folder
         )
         self._resumed = await assistant.start()
+        self._loaded.set()
         return assistant
 
     async def _ready(self) -> Assistant:
@@ -235,8 +254,7 @@ class Terminal:
         async for left in assistant.memory.saved():
             self._screen.waiting("finishing", left=left)
         self._screen.quiet()
-        for why in assistant.memory.failed_savings():
-            self._screen.notice("not_saved", why=why)
+        await assistant.tell_savings(self._screen)
 
     _resumed = False
 

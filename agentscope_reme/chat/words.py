@@ -32,8 +32,13 @@ _WORDS: Final[dict[str, tuple[str, str]]] = {
         "暂时没有可压缩的内容：最近的请求保持原样。",
     ),
     "saving": (
-        "{count} messages are being saved to memory/{day}.md in the background.",
-        "正在后台把 {count} 条消息存入 memory/{day}.md。",
+        "{count} messages are looked through in the background for what is worth a note.",
+        "正在后台从 {count} 条消息中整理值得记下的内容。",
+    ),
+    "saved": ("Noted what was said before: {paths}.", "已把之前的对话记入 {paths}。"),
+    "nothing_noted": (
+        "Of what was said before, nothing was worth a note.",
+        "之前的对话中没有值得记下的内容。",
     ),
     "nothing_to_save": ("Nothing new to save.", "没有新的内容需要保存。"),
     "anew": ("A new conversation.", "新的对话。"),

@@ -13,6 +13,9 @@ _SENTENCE_END: Final = re.compile(
     "[.!?;:][\"')\\]]*[ \t]+|(?:。|！|？|；|…)(?:”|’|」|』|）)*".encode()
 )
 _BLANK: Final = re.compile("[ \t]+|，|、".encode())
+_ENDS: Final = (_SENTENCE_END, _BLANK)
+# The same for ASCII: a pattern without alternatives is looked for several times faster.
+_ASCII_ENDS: Final = (re.compile(rb"[.!?;:][\"')\]]*[ \t]+"), re.compile(rb"[ \t]+"))
 
 
 class CutText:
@@ -24,7 +27,8 @@ class CutText:
 
     def __init__(self, text: str) -> None:
         self.data: Final = text.encode("utf-8", "surrogatepass")
-        links = [match.span() for match in _WIKILINK.finditer(self.data)]
+        self._ends = _ASCII_ENDS if len(self.data) == len(text) else _ENDS
+        links = [m.span() for m in _WIKILINK.finditer(self.data)] if "[[" in text else []
         self._link_starts = [start for start, _ in links]
         self._link_ends = [end for _, end in links]
 
@@ -46,7 +50,7 @@ class CutText:
             newline = self.data.rfind(b"\n", half, limit)
             if newline >= 0:
                 return newline + 1
-        for pattern in (_SENTENCE_END, _BLANK):
+        for pattern in self._ends:
             for end in reversed([m.end() for m in pattern.finditer(self.data, half, limit)]):
                 if self._outside_link(start, end) == end:
                     return end

@@ -10,13 +10,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import Final
 
 MONTHS: Final = (
     "January", "February", "March", "April", "May", "June",
     "July", "August", "September", "October", "November", "December",
 )  # fmt: skip
-_HAN: Final = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Speaker:
             text: what was said.
             before: who spoke before in the same chunk.
         """
-        when = self._when(before, in_digits=_HAN.search(text) is not None)
+        when = self._when(before, in_digits=_has_han(text))
         return f"[{self.name} @ {when}] " if when else f"[{self.name}] "
 
     def _when(self, before: Speaker | None, *, in_digits: bool) -> str:
@@ -61,3 +61,13 @@ class Speaker:
             return "" if before.minute == self.minute else self.minute
         digits = f"({self.digits})" if in_digits and self.digits else ""
         return " ".join(filter(None, (self.day, digits, self.minute)))
+
+
+@cache
+def _han() -> re.Pattern[str]:
+    """Compiled when a conversation is cut: it takes a millisecond."""
+    return re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
+
+
+def _has_han(text: str) -> bool:
+    return not text.isascii() and _han().search(text) is not None

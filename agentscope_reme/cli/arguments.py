@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from inspect import formatannotation
-from types import NoneType, UnionType
-from typing import Any, Final, Literal, Union, get_args, get_origin
+from pathlib import Path
+from typing import Any, Final
 
 from pydantic import TypeAdapter, ValidationError
 
+from agentscope_reme.cli.kinds import choices, in_words, is_collection
 from agentscope_reme.configuration import Configuration, load
 from agentscope_reme.configuration.schema import all_keys, is_key
 from agentscope_reme.configuration.words import split
 from agentscope_reme.errors import BadInput
-from agentscope_reme.jobs import Job
+from agentscope_reme.jobs import Job, meant
 from agentscope_reme.model_faults import in_plain_words
 
 _CONFIG: Final = "config"
-_WORDS: Final[dict[Any, str]] = {
-    int: "a whole number",
-    float: "a number",
-    bool: "true or false",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +39,7 @@ def parse(job: Job, words: Sequence[str]) -> Arguments:
     call = {key: given.pop(key) for key in list(given) if key in job.types}
     unknown = next((key for key in given if key != _CONFIG and not is_key(key)), None)
     if unknown is not None:
-        raise BadInput(unknown, f"`{job.name}` takes no such key", _advice(unknown, job))
+        raise BadInput(unknown, f"`{job.name}` takes no such key", _advice(unknown, job, call))
     missing = [name for name in job.required if name not in call]
     if missing:
         raise BadInput(missing[0], f"`{job.name}` needs this key", f"Add {missing[0]}=...")
@@ -54,37 +48,26 @@ def parse(job: Job, words: Sequence[str]) -> Arguments:
 
 
 def _typed(key: str, kind: Any, value: str) -> Any:
-    if kind is Any or kind is str or str in _choices(kind):
+    if kind is Any or kind is str or str in choices(kind):
         return value
     adapter: TypeAdapter[Any] = TypeAdapter(kind)
     try:
         return adapter.validate_python(_of_json(value))
     except (ValueError, RecursionError) as error:
         fault = error
-    if not value.lstrip().startswith(("[", "{")) and not _is_collection(kind):
+    if not value.lstrip().startswith(("[", "{")) and not is_collection(kind):
         try:
             return adapter.validate_python(value)  # words such as `rrf` and `yes` are no JSON
         except ValidationError as error:
             fault = error
     told = in_plain_words(fault, "value") if isinstance(fault, ValidationError) else str(fault)
-    raise BadInput(f"{key}={value[:80]}", told, f"Give `{key}` as {_in_words(kind)}.")
+    raise BadInput(f"{key}={value[:80]}", told, _remedy(key, kind, value))
 
 
-def _in_words(kind: Any) -> str:
-    """What a key takes, for people who do not read annotations."""
-    choices = [choice for choice in _choices(kind) or (kind,) if choice is not NoneType]
-    return " or ".join(_one_in_words(choice) for choice in choices)
-
-
-def _one_in_words(kind: Any) -> str:
-    origin = get_origin(kind)
-    if origin is Literal:
-        return " or ".join(str(word) for word in get_args(kind))
-    if isinstance(origin, type) and issubclass(origin, Mapping):
-        return "a mapping in JSON, or @file"
-    if isinstance(origin, type) and issubclass(origin, Collection):
-        return "a list in JSON, or @file"
-    return _WORDS.get(kind) or formatannotation(kind)
+def _remedy(key: str, kind: Any, value: str) -> str:
+    if is_collection(kind) and Path(value).suffix and "\0" not in value and Path(value).is_file():
+        return f"Write {key}=@{value} to take it from that file."
+    return f"Give `{key}` as {in_words(kind)}."
 
 
 def _of_json(value: str) -> Any:
@@ -95,19 +78,9 @@ def _refuse_constant(word: str) -> Any:
     raise ValueError(f"{word} is no number of JSON")
 
 
-def _choices(kind: Any) -> tuple[Any, ...]:
-    """The alternatives of a union; a list of texts is none of them."""
-    return get_args(kind) if get_origin(kind) in (Union, UnionType) else ()
-
-
-def _is_collection(kind: Any) -> bool:
-    found = [get_origin(choice) for choice in (_choices(kind) or (kind,))]
-    return any(isinstance(one, type) and issubclass(one, Collection) for one in found)
-
-
-def _advice(key: str, job: Job) -> str:
-    near = difflib.get_close_matches(key, [*job.types, *all_keys()], n=1)
-    if near:
-        return f"Did you mean {near[0]}?"
+def _advice(key: str, job: Job, given: Collection[str]) -> str:
+    likely = meant(key, job, given, [*job.types, *all_keys()])
+    if likely is not None:
+        return f"Did you mean {likely}?"
     takes = ", ".join(job.types)
     return f"It takes {takes or 'no key of its own'}, and the keys of the configuration."

@@ -23,6 +23,7 @@ class Key(NamedTuple):
         default: as text; ``None`` where it must be given.
         about: what it is for.
         choices: what it may be, where that is a few words.
+        told: its type, for people.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Key(NamedTuple):
     default: str | None = None
     about: str = ""
     choices: tuple[str, ...] = ()
+    told: str = ""
 
 
 class Entry(NamedTuple):
@@ -76,5 +78,5 @@ def catalogue() -> Catalogue:
 
 
 def _key(row: list[Any]) -> Key:
-    name, kind, default, about, choices = row
-    return Key(name, kind, default, about, tuple(choices))
+    name, kind, default, about, choices, told = row
+    return Key(name, kind, default, about, tuple(choices), told)

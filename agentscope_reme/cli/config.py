@@ -24,7 +24,8 @@ def show(words: Sequence[str]) -> int:
     as_json = "--json" in words
     what, *given = [word for word in words if word != "--json"] or [""]
     if what != "show":
-        raise BadInput(what, "`config` cannot do that", "Write `agentscope-reme config show`.")
+        reason = "`config` has no such action" if what else "the action is missing"
+        raise BadInput(what or "config", reason, "Write `agentscope-reme config show`.")
     rows = shown(load(split(given), env_file=True))
     if as_json:
         values = [asdict(row) for row in rows]

@@ -11,6 +11,7 @@ from typing import Any, Final, Literal, Union, get_args, get_origin
 from pydantic import SecretStr
 
 from agentscope_reme.cli.catalogue import FILE, Catalogue, Entry, Key
+from agentscope_reme.cli.kinds import in_words
 from agentscope_reme.configuration import schema
 from agentscope_reme.configuration.loading import load
 from agentscope_reme.configuration.showing import shown
@@ -68,6 +69,7 @@ def _entry(job: Job) -> Entry:
             repr(job.defaults[name]) if name in job.defaults else None,
             job.described.get(name, ""),
             choices_of(kind),
+            in_words(kind),
         )
         for name, kind in job.types.items()
     )
@@ -76,11 +78,12 @@ def _entry(job: Job) -> Entry:
 
 def _configuration_keys() -> Iterator[Key]:
     values = {row.key: row.value for row in shown(load({"config": "default"}, environ={}))}
-    yield Key("config", "str", "'reme.yaml'", "A file, `cli` or `default`.", ("cli", "default"))
+    words = ("cli", "default")
+    yield Key("config", "str", "'reme.yaml'", "A file, `cli` or `default`.", words, in_words(str))
     for name in schema.all_keys():
         kind = schema.kind_of(name)
         told = "str" if kind is SecretStr else inspect.formatannotation(kind)
-        yield Key(name, told, repr(values[name]), "", choices_of(kind))
+        yield Key(name, told, repr(values[name]), "", choices_of(kind), in_words(kind))
 
 
 def choices_of(kind: Any) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from typing import Final
 
 from agentscope_reme.cli.catalogue import catalogue
 from agentscope_reme.cli.commands import COMMANDS, Command, find
+from agentscope_reme.cli.interruptions import from_now_on_raised
 from agentscope_reme.cli.telling import failed, tell
 from agentscope_reme.errors import BadInput, ReMeError
 
@@ -60,7 +61,9 @@ def _command(command: Command, rest: list[str], wants_help: bool, as_json: bool)
 
         tell(command_usage(command))
         return 0
-    return command.function([*rest, _JSON] if as_json else rest)
+    function = command.function
+    from_now_on_raised()
+    return function([*rest, _JSON] if as_json else rest)
 
 
 def _helped() -> int:

@@ -50,9 +50,17 @@ def _row(name: str, summary: str, width: int) -> str:
 
 
 def _paragraph(key: Key) -> list[str]:
-    needed = "required" if key.default is None else key.default
     about = wrap(_plain(key.about), _WIDTH - 6)
-    return [f"  {key.name}=  {key.kind}  ({needed})", *(f"      {line}" for line in about)]
+    return [f"  {key.name}=  {key.told} ({_without_it(key)})", *(f"      {line}" for line in about)]
+
+
+def _without_it(key: Key) -> str:
+    if key.default is None:
+        return "required"
+    default = key.default.strip("'")
+    if default in ("", "None", "()", "[]", "{}"):
+        return "optional"
+    return f"default {default.lower() if default in ('True', 'False') else default}"
 
 
 def _plain(text: str) -> str:

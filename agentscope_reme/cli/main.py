@@ -14,17 +14,20 @@ def main(words: Sequence[str] | None = None) -> int:
     Args:
         words: what was written behind the command; that of this process by default.
     """
+    from agentscope_reme.cli import interruptions
+
     given = list(sys.argv[1:] if words is None else words)
     if words is None:
+        interruptions.while_loading(given)
         _collect_garbage_rarely()
     try:
         from agentscope_reme.cli.dispatch import answered
 
         code = answered(given)
     except KeyboardInterrupt:
-        code = _stopped(given)
+        code = interruptions.told(given)
     if words is None:
-        _end_quietly()
+        interruptions.without_a_word()
     return code
 
 
@@ -34,21 +37,8 @@ def remecli() -> int:
     return main()
 
 
-def _stopped(given: Sequence[str]) -> int:
-    from agentscope_reme.cli.telling import failed
-
-    return failed("stopped; what was saved stays saved", as_json="--json" in given, code=130)
-
-
 def _collect_garbage_rarely() -> None:
     """Nothing of what a start loads is garbage: looking for it takes a twentieth of the start."""
     import gc
 
     gc.set_threshold(50_000, 20, 20)
-
-
-def _end_quietly() -> None:
-    """All is said: Ctrl-C while Python takes itself apart ends it without a traceback."""
-    from signal import SIG_DFL, SIGINT, signal
-
-    signal(SIGINT, SIG_DFL)

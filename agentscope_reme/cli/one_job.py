@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from agentscope_reme.cli.arguments import Arguments, parse
 from agentscope_reme.cli.catalogue import Entry
+from agentscope_reme.cli.interruptions import from_now_on_raised
 from agentscope_reme.cli.known_jobs import known_job
 from agentscope_reme.cli.progress_line import ProgressLine
 from agentscope_reme.cli.running import Told, asked, with_service
@@ -43,6 +44,7 @@ def run(entry: Entry, words: Sequence[str], *, as_json: bool) -> int:
     with ProgressLine() as line:
         told = asked(job, arguments, line.tell) if may_ask else None
         if told is None:
+            from_now_on_raised()
             with listening(line.tell):
                 told = Told.of(asyncio.run(_result(job, arguments)))
     tell(told.as_json if as_json else told.answer)

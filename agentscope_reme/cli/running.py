@@ -7,7 +7,6 @@ import json
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Final, Self
 
 from pydantic_core import to_json
@@ -70,6 +69,8 @@ def with_service(words: Sequence[str]) -> tuple[list[str], bool]:
 
 def setup_of(configuration: Configuration) -> str:
     """A name for everything but the memory that decides what a job does: equal means the same."""
+    from importlib.metadata import version  # it reads mail headers: 10 ms
+
     settings = configuration.settings.model_dump(mode="json", exclude={"watch"})
     models = [
         {**config.model_dump(mode="json", exclude={"api_key"}), "api_key": config.key}

@@ -80,13 +80,13 @@ def load(
 
 
 def _file_layer(config: Any, home: Path, built_in: str) -> Layer:
-    from agentscope_reme.configuration.reading import read  # YAML costs 20 ms
+    if config is None:
+        config = FILE if (home / FILE).exists() else built_in
+        if config == "default":
+            return {}
+    from agentscope_reme.configuration.reading import read  # YAML costs 10 ms
 
-    if config is not None:
-        return read(str(config), home)
-    if (home / FILE).exists():
-        return read(FILE, home)
-    return {} if built_in == "default" else read(built_in, home)
+    return read(str(config), home)
 
 
 def _written(key: str, value: Any) -> Given:

@@ -25,7 +25,8 @@ COMMAND_LINE = "command line"
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    # Most commands need one of them: each is worked out when it is made, or another that holds it.
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class ChatSection(_Section):

@@ -10,6 +10,8 @@ from agentscope_reme.context.compactor import Compactor
 from agentscope_reme.context.result_files import VaultResultFiles
 from agentscope_reme.context.tool_results import ResultLimits, ToolResultCompactor
 from agentscope_reme.copaw.service import CopawCalls, CurrentModel
+from agentscope_reme.facade.checkpoints import CheckpointCalls
+from agentscope_reme.facade.lifetime import Lifetime
 from agentscope_reme.facade.models import neutral
 from agentscope_reme.messages import Message
 from agentscope_reme.ports import Tool
@@ -17,7 +19,7 @@ from agentscope_reme.results import AutoMemoryResult, RecallResult, RecordResult
 from agentscope_reme.settings import Settings
 
 
-class ServiceCalls:
+class ServiceCalls(Lifetime, CheckpointCalls):
     """Forwards the calls of a `MemoryService` to the memory behind a `ReMeCopaw`.
 
     Attributes:
@@ -90,27 +92,9 @@ class ServiceCalls:
         )
         return await compactor.compact(neutral(messages), limits)
 
-    async def summarise(
-        self,
-        messages: Sequence[Any],
-        *,
-        previous_summary: str = "",
-        extra_instruction: str = "",
-        archived: str = "",
-    ) -> str:
-        """One checkpoint text that stands for the messages; raises when it cannot be made.
-
-        Raises:
-            ModelRequired: no model is set.
-            ModelFailed: it failed; nothing was changed.
-        """
-        compactor = Compactor(self._model.chat(), self.prompt_language)
-        return await compactor.summarise(
-            neutral(messages),
-            previous_summary,
-            extra_instruction=extra_instruction,
-            archived=archived,
-        )
+    @property
+    def _compactor(self) -> Compactor:
+        return Compactor(self._model.chat(), self.prompt_language)
 
     def tools(self, *, include: Sequence[str] | None = None, read_only: bool = False) -> list[Tool]:
         """The memory tools of an agent; they write ``MEMORY.md`` and ``memory/`` only."""

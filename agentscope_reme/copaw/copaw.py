@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Final, Self
 
 from agentscope_reme.clock import Clock
@@ -16,6 +15,7 @@ from agentscope_reme.copaw.summary_calls import SummaryCalls
 from agentscope_reme.copaw.window_calls import WindowCalls
 from agentscope_reme.engine import Engine
 from agentscope_reme.errors import BadInput, ReMeError, StorageFailed
+from agentscope_reme.facade.lifetime import surroundings
 from agentscope_reme.results import StatusResult
 from agentscope_reme.settings import Settings
 from agentscope_reme.workspace import Workspace
@@ -87,7 +87,7 @@ class ReMeCopaw(SummaryCalls, WindowCalls):
         self.memory_path: Path = workspace.root / "memory"
         self.tool_result_path: Path = workspace.root / "tool_result"
         model = CurrentModel(lambda: (self.chat_model, self.formatter))
-        settings = settings or Settings()
+        settings, clock = surroundings(self.prompt_language, None, settings, clock)
         if not self.environment.cache_enabled:
             settings = settings.model_copy(update={"embedding_cache_vectors": 0})
         store, self._backend = store_of(self.environment.backend, workspace, settings)
@@ -95,7 +95,7 @@ class ReMeCopaw(SummaryCalls, WindowCalls):
             Engine(
                 workspace,
                 settings=settings,
-                clock=clock or Clock(),
+                clock=clock,
                 language=self.prompt_language,
                 chat=model,
                 agent=model,
@@ -106,17 +106,6 @@ class ReMeCopaw(SummaryCalls, WindowCalls):
         super().__init__(memory, model)
         self._begun = False
         _make_folders(workspace, self.memory_path, self.tool_result_path)
-
-    async def __aenter__(self) -> Self:
-        return await self.start()
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.close()
 
     async def start(self) -> Self:
         """Open the memory, index what changed, drop expired tool results, go on with summaries.

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from agentscope_reme.copaw.memory_files import LONG_TERM
+from agentscope_reme.results import SearchResult
 from agentscope_reme.schema import SearchHit
+from agentscope_reme.steps.recall import RecallStep
 from agentscope_reme.steps.search import SearchStep
 from agentscope_reme.steps.search_arguments import SearchArguments
 
@@ -23,6 +25,21 @@ SEARCHED: Final = (LONG_TERM, "memory", "daily", "digest")
 """Where memory stands. Other Markdown at the root is the host's: its instructions, its notes."""
 
 NO_QUERY: Final = "Error: No query provided."
+
+
+class MemorySearchStep(SearchStep):
+    """`SearchStep` that leaves the host's own Markdown out: its agent has that in its prompt."""
+
+    async def execute(self) -> SearchResult:
+        """Run the search described by the run's values."""
+        self.context.values.setdefault("layers", (*SEARCHED, "session"))
+        return await super().execute()
+
+
+class MemoryRecallStep(RecallStep):
+    """`RecallStep` over the same files."""
+
+    search = MemorySearchStep()
 
 
 class WeightedSearchStep(SearchStep):

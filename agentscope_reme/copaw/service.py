@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from agentscope_reme.copaw.memory_files import AREAS
+from agentscope_reme.copaw.search import MemoryRecallStep, MemorySearchStep
 from agentscope_reme.errors import ModelFailed, ModelRequired
 from agentscope_reme.facade.files import FileCalls
 from agentscope_reme.facade.journal import JournalCalls
@@ -35,6 +36,9 @@ COPAW_AGENT = Scope(actor=AGENT.actor, writable=AREAS)
 
 class CopawCalls(RecordingCalls, FileCalls, JournalCalls):
     """All calls of a memory whose agents write ``MEMORY.md`` and ``memory/`` only."""
+
+    _search_step = MemorySearchStep()
+    _recall_step = MemoryRecallStep()
 
     @property
     def parts(self) -> Components:

@@ -24,7 +24,8 @@ _MOST_FINISHED: Final = 100
 _LOOKED_BACK: Final = 1000
 _MOST_REMEMBERED: Final = 20_000
 _ELSEWHERE: Final = "another process has done it"
-_KNOWN: Final = "these messages were submitted before"
+KNOWN: Final = "these messages were submitted before"
+"""What a task says that had nothing to do."""
 
 Summarise = Callable[[PendingSummary], Awaitable[Summary]]
 
@@ -256,7 +257,7 @@ class SummaryQueue:
 
 
 async def _known() -> str:
-    return _KNOWN
+    return KNOWN
 
 
 def _ids(messages: Sequence[Message]) -> frozenset[str]:

@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import Any, Literal, cast
 
+import agentscope_reme  # types of its names are found when somebody asks for them
+from agentscope_reme import context
 from agentscope_reme.agentscope_line import installed_line, require_line
-from agentscope_reme.errors import BadInput, ReMeError
+from agentscope_reme.errors import ReMeError
 from agentscope_reme.facade.index import IndexCalls
 from agentscope_reme.facade.models import neutral
+from agentscope_reme.facade.toolkits import chosen, register
 from agentscope_reme.messages import Message, whole_characters
 from agentscope_reme.ports import MemoryService, Tool, ToolOutput
 from agentscope_reme.runtime.starting import started
-
-if TYPE_CHECKING:
-    from agentscope_reme.agentscope_v1 import ReMeLongTermMemory, ReMeMemory, ReMeToolkit
-    from agentscope_reme.agentscope_v2 import ReMeMemoryMiddleware
-    from agentscope_reme.context.tool_results import ResultLimits
 
 
 class AgentCalls(IndexCalls):
@@ -34,21 +32,7 @@ class AgentCalls(IndexCalls):
         Raises:
             BadInput: `include` is no list of names, or names a tool that does not exist.
         """
-        if include is not None and not (
-            isinstance(include, list | tuple | set | frozenset)
-            and all(isinstance(name, str) for name in include)
-        ):
-            raise BadInput(include, "`include` must be a list of names", "Pass a list of strings.")
-        tools = self._all_tools
-        known = {tool.name for tool in tools}
-        unknown = sorted(set(include or ()) - known)
-        if unknown:
-            raise BadInput(unknown, "no such tools", f"Choose among {sorted(known)}.")
-        return [
-            tool
-            for tool in tools
-            if (include is None or tool.name in include) and (tool.read_only or not read_only)
-        ]
+        return chosen(self._all_tools, include, read_only)
 
     @cached_property
     def _all_tools(self) -> tuple[Tool, ...]:
@@ -67,7 +51,7 @@ class AgentCalls(IndexCalls):
     def _started_first(self, tool: Tool) -> Tool:
         async def call(arguments: Any) -> ToolOutput:
             try:
-                self._refuse_closed()
+                self._life.refuse_closed()
                 await started(self._service())  # which gives up on a start that hangs
             except ReMeError as error:
                 return ToolOutput(whole_characters(str(error)), success=False)
@@ -89,16 +73,7 @@ class AgentCalls(IndexCalls):
             BadInput: this is no toolkit, or `include` does not fit; at once, on 2.x too.
         """
         tools = self.tools(include=include, read_only=read_only)
-        if installed_line() == 2:
-            from agentscope_reme.agentscope_v2.tools import refuse_other_toolkit
-            from agentscope_reme.agentscope_v2.tools import register_tools as register_v2
-
-            refuse_other_toolkit(toolkit)
-            return register_v2(toolkit, tools)
-        require_line(1, "register_tools", "ReMe.tools")
-        from agentscope_reme.agentscope_v1.tools import register_tools as register_v1
-
-        return register_v1(toolkit, tools)
+        return register(toolkit, tools, instead="ReMe.tools")
 
     def attach(
         self,
@@ -146,7 +121,7 @@ class AgentCalls(IndexCalls):
 
     def memory(
         self, *, session_id: str, token_counter: Any = None, max_input_length: int = 0
-    ) -> ReMeMemory:
+    ) -> agentscope_reme.ReMeMemory:
         """AgentScope 1.x: the working memory for ``ReActAgent(memory=...)``."""
         require_line(1, "ReMe.memory", "ReMe.middleware")
         from agentscope_reme.agentscope_v1 import ReMeMemory
@@ -158,14 +133,14 @@ class AgentCalls(IndexCalls):
             max_input_length=max_input_length,
         )
 
-    def toolkit(self) -> ReMeToolkit:
+    def toolkit(self) -> agentscope_reme.ReMeToolkit:
         """AgentScope 1.x: a toolkit with the memory tools registered."""
         require_line(1, "ReMe.toolkit", "ReMe.register_tools")
         from agentscope_reme.agentscope_v1 import ReMeToolkit
 
         return ReMeToolkit(self._service())
 
-    def long_term_memory(self, *, session_id: str) -> ReMeLongTermMemory:
+    def long_term_memory(self, *, session_id: str) -> agentscope_reme.ReMeLongTermMemory:
         """AgentScope 1.x: the long-term memory for ``ReActAgent(long_term_memory=...)``."""
         require_line(1, "ReMe.long_term_memory", "ReMe.middleware")
         from agentscope_reme.agentscope_v1 import ReMeLongTermMemory
@@ -181,7 +156,7 @@ class AgentCalls(IndexCalls):
         checkpoint: bool = False,
         include: Sequence[str] | None = None,
         read_only: bool = False,
-    ) -> ReMeMemoryMiddleware:
+    ) -> agentscope_reme.ReMeMemoryMiddleware:
         """AgentScope 2.x: the middleware for ``Agent(middlewares=[...])``.
 
         Args:
@@ -209,7 +184,7 @@ class AgentCalls(IndexCalls):
         )
 
     async def offload_tool_results(
-        self, messages: Sequence[Any], limits: ResultLimits | None = None
+        self, messages: Sequence[Any], limits: context.ResultLimits | None = None
     ) -> list[Message]:
         """Shorten oversized tool results; the whole of them is kept below ``tool_result/``.
 

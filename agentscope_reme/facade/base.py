@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from agentscope_reme.engine import Engine
-from agentscope_reme.errors import BadInput, Closed
+from agentscope_reme.facade.lifetime import Lifetime
+from agentscope_reme.runtime.opening import Opening
 from agentscope_reme.steps.context import ApplicationContext, Components
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class Calls:
+class Calls(Lifetime):
     """The root of the call groups. One instance belongs to one event loop.
 
     Args:
@@ -28,8 +29,8 @@ class Calls:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._opening: asyncio.Task[None] | None = None
-        self._closing: asyncio.Task[None] | None = None
+        name = str(engine.components.workspace.root)
+        self._life = Opening(name, lambda: engine.start(), lambda: engine.close())
 
     async def start(self) -> None:
         """Open the workspace and catch up with the files; calling it again does nothing.
@@ -40,25 +41,14 @@ class Calls:
         Raises:
             StorageFailed: the workspace cannot be opened or written.
         """
-        if self._closing is not None:
-            await asyncio.shield(self._closing)
-            self._closing = self._opening = None
-        if self._opening is None or _failed(self._opening):
-            self._opening = asyncio.create_task(self._engine.start(), name="start of a memory")
-        self._require_this_loop(self._opening)
-        await asyncio.shield(self._opening)
+        await self._life.start()
 
     async def close(self) -> None:
         """Drain background work within `Settings.close_drain_seconds` and close.
 
         What was not finished stays pending in the files. Calling it again does nothing.
         """
-        if self._opening is None:
-            return
-        self._require_this_loop(self._opening)
-        if self._closing is None:
-            self._closing = asyncio.create_task(self._close(), name="close of a memory")
-        await asyncio.shield(self._closing)
+        await self._life.close()
 
     @property
     def application(self) -> ApplicationContext:
@@ -68,37 +58,11 @@ class Calls:
     @property
     def is_open(self) -> bool:
         """Whether the workspace is open, so that calls need not wait for a start."""
-        opening = self._opening
-        usable = opening is not None and opening.done() and not _failed(opening)
-        return usable and self._closing is None
-
-    async def _close(self) -> None:
-        opening = self._opening
-        if opening is not None:
-            await asyncio.wait({opening})
-            if not _failed(opening):
-                await self._engine.close()
+        return self._life.is_open
 
     async def _ready(self) -> Components:
-        self._refuse_closed()
-        await self.start()
+        await self._life.ready()
         return self._engine.components
-
-    def _refuse_closed(self) -> None:
-        if self._closing is not None:
-            raise Closed(
-                str(self._engine.components.workspace.root),
-                "the memory was closed",
-                "Call `start()` to use it again, or open a new `ReMe`.",
-            )
-
-    def _require_this_loop(self, task: asyncio.Task[None]) -> None:
-        if task.get_loop() is not asyncio.get_running_loop():
-            raise BadInput(
-                str(self._engine.components.workspace.root),
-                "the memory was started in another event loop",
-                "Use one `asyncio.run` for its whole life, or open a new `ReMe`.",
-            )
 
     def _operations(self, scope: Scope) -> FileOperations:
         from agentscope_reme.tools.file_operations import FileOperations
@@ -131,7 +95,3 @@ class Calls:
         from agentscope_reme.tools.scope import OWNER
 
         return operation(self._operations(OWNER))
-
-
-def _failed(task: asyncio.Task[None]) -> bool:
-    return task.done() and (task.cancelled() or task.exception() is not None)

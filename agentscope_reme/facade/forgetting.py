@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from agentscope_reme.facade.base import Calls
 from agentscope_reme.results import ForgetResult, RememberResult
-from agentscope_reme.tools.access import plain_text, text_list, whole_number
+from agentscope_reme.tools.plain_arguments import plain_text, text_list, whole_number
 
 if TYPE_CHECKING:
     from agentscope_reme.steps.forget import ForgetStep

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from agentscope_reme.errors import BadInput
 from agentscope_reme.facade.base import Calls
+from agentscope_reme.facade.status import status_of
 from agentscope_reme.files.picture_types import encoded_image_type
 from agentscope_reme.messages import DataBlock
 from agentscope_reme.results import (
@@ -23,14 +23,9 @@ from agentscope_reme.results import (
     StatusResult,
     TagsResult,
 )
-from agentscope_reme.runtime.embedder import Embedder
-from agentscope_reme.runtime.schedule import Schedule
-from agentscope_reme.settings import Settings
 from agentscope_reme.steps import SearchStep
-from agentscope_reme.steps.context import Components
-from agentscope_reme.store.base import StoreStats
-from agentscope_reme.tools.access import whole_number
 from agentscope_reme.tools.answer_limit import counted
+from agentscope_reme.tools.plain_arguments import whole_number
 
 if TYPE_CHECKING:
     from agentscope_reme.steps import IndexStep, RecallStep
@@ -250,9 +245,10 @@ class IndexCalls(Calls):
         return result.model_copy(update={"answer": told})
 
     async def optimize_index(self) -> IndexResult:
-        """Reclaim what lazy deletion left in the index."""
+        """Reclaim what lazy deletion left in the index, and the locks of sessions that ended."""
         parts = await self._ready()
         await asyncio.to_thread(parts.store.optimize)
+        await asyncio.to_thread(parts.locks.remove_unheld)
         stats = await asyncio.to_thread(parts.store.stats)
         return IndexResult(answer="The index is compact.", files=stats.files, chunks=stats.chunks)
 
@@ -265,97 +261,5 @@ class IndexCalls(Calls):
 
     async def status(self) -> StatusResult:
         """Counts, queues and every failure since the start."""
-        parts = await self._ready()
-        stats = await asyncio.to_thread(parts.store.stats)
-        waiting = await asyncio.to_thread(_waiting, parts)
-        failures = self._engine.failures
-        notices = [
-            *self._engine.notices,
-            *self._engine.watching,
-            *parts.vault.notices,
-            *stats.notices,
-        ]
-        rows = [
-            f"{counted(stats.files, 'file')}, {counted(stats.chunks, 'chunk')}, "
-            f"{counted(stats.links, 'link')}",
-            f"{len(waiting.sessions)} session(s) waiting to be distilled, "
-            f"{self._engine.queued} job(s)",
-            *(f"{where}: failed {n} time(s)" for where, n in failures.counts.items()),
-            *_told_of_resources(waiting.resources),
-            *_told_of(self._engine.schedule, parts.settings, stats),
-            *notices,
-        ]
-        return StatusResult(
-            answer="\n".join(rows),
-            root=str(parts.workspace.root),
-            files=stats.files,
-            chunks=stats.chunks,
-            pending_sessions=waiting.sessions,
-            queued_jobs=self._engine.queued,
-            vectors_pending=await asyncio.to_thread(_vectors_pending, parts.embedder),
-            dirty=list(parts.vault.dirty),
-            failures=failures.counts,
-            last_failures=failures.last,
-            notices=notices,
-            details={
-                "redacted": parts.redactor.counts,
-                "pinned": stats.pinned,
-                "pending_resources": waiting.resources,
-                "dream": waiting.dream,
-                "schedule": await asyncio.to_thread(_schedule_of, self._engine.schedule),
-                "forget_after_days": dict(parts.settings.forget_after_days),
-            },
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class _Waiting:
-    sessions: list[str]
-    resources: list[str]
-    dream: dict[str, int]
-
-
-def _waiting(parts: Components) -> _Waiting:
-    """What no model has read yet; in a thread, because it loads what would read it."""
-    from agentscope_reme.steps.dream import dream_backlog
-    from agentscope_reme.steps.resources import pending_resources
-    from agentscope_reme.steps.session import pending_sessions
-
-    return _Waiting(pending_sessions(parts), pending_resources(parts), dream_backlog(parts))
-
-
-def _told_of_resources(waiting: Sequence[str]) -> list[str]:
-    return [f"{len(waiting)} resource(s) waiting to be read"] if waiting else []
-
-
-def _told_of(schedule: Schedule, settings: Settings, stats: StoreStats) -> list[str]:
-    """What happens by itself, in words; nothing of it by default."""
-    rows = [
-        f"{name} runs at {due.isoformat(timespec='minutes')}"
-        for name, due in schedule.next_runs().items()
-    ]
-    rule = settings.forget_after_days
-    if rule:
-        told = ", ".join(
-            f"{layer} after {counted(days, 'day')}" for layer, days in sorted(rule.items())
-        )
-        rows.append(f"Forgotten by age: {told}")
-    if stats.pinned:
-        rows.append(f"{stats.pinned} pinned file(s), which only you change")
-    return rows
-
-
-def _schedule_of(schedule: Schedule) -> dict[str, dict[str, str]]:
-    """When each daily job ran last, how that ended, and when it is due next."""
-    last = schedule.last_runs()
-    told: dict[str, dict[str, str]] = {}
-    for name, due in schedule.next_runs().items():
-        told[name] = {"next": due.isoformat(timespec="minutes")}
-        run = last.get(name)
-        if run is not None and run.outcome != "new":
-            told[name] |= {"last": run.at.isoformat(timespec="seconds"), "outcome": run.outcome}
-    return told
-
-
-def _vectors_pending(embedder: Embedder | None) -> int:
-    return 0 if embedder is None else embedder.vectors_pending()
+        await self._ready()
+        return await status_of(self._engine)

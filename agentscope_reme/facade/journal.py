@@ -8,7 +8,8 @@ from typing import Final
 from agentscope_reme.errors import BadInput
 from agentscope_reme.facade.base import Calls
 from agentscope_reme.results import ChangeRecord, ChangeResult, DiffResult, HistoryResult
-from agentscope_reme.tools.access import not_searched, plain_text, whole_number
+from agentscope_reme.tools.change_results import not_searched
+from agentscope_reme.tools.plain_arguments import plain_text, whole_number
 
 _ENDED: Final = {
     "aborted": ["(never made)"],

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-from agentscope_reme.agentscope_line import installed_line, require_line
+import agentscope_reme  # types of its names are found when somebody asks for them
+from agentscope_reme.agentscope_line import require_line
+from agentscope_reme.facade.toolkits import register
 from agentscope_reme.facade.typed_calls import TypedCalls
 from agentscope_reme.facade.typed_service import TargetMemory
 from agentscope_reme.ports import Tool
 from agentscope_reme.typed.targets import one_target
-
-if TYPE_CHECKING:
-    from agentscope_reme.agentscope_v1 import ReMeLongTermMemory
-    from agentscope_reme.agentscope_v2 import ReMeMemoryMiddleware
 
 
 class TypedAgentCalls(TypedCalls):
@@ -63,16 +61,7 @@ class TypedAgentCalls(TypedCalls):
         found = self._service(user_name, task_name, tool_name).tools(
             include=include, read_only=read_only
         )
-        if installed_line() == 2:
-            from agentscope_reme.agentscope_v2.tools import refuse_other_toolkit
-            from agentscope_reme.agentscope_v2.tools import register_tools as register_v2
-
-            refuse_other_toolkit(toolkit)
-            return register_v2(toolkit, found)
-        require_line(1, "register_tools", "VectorReMe.tools")
-        from agentscope_reme.agentscope_v1.tools import register_tools as register_v1
-
-        return register_v1(toolkit, found)
+        return register(toolkit, found, instead="VectorReMe.tools")
 
     def long_term_memory(
         self,
@@ -81,7 +70,7 @@ class TypedAgentCalls(TypedCalls):
         task_name: str = "",
         tool_name: str = "",
         session_id: str = "agent",
-    ) -> ReMeLongTermMemory:
+    ) -> agentscope_reme.ReMeLongTermMemory:
         """AgentScope 1.x: for ``ReActAgent(long_term_memory=...)``, over one target.
 
         Args:
@@ -107,7 +96,7 @@ class TypedAgentCalls(TypedCalls):
         mode: Literal["both", "static", "agent", "off"] = "both",
         session_id: str | None = None,
         record: bool = True,
-    ) -> ReMeMemoryMiddleware:
+    ) -> agentscope_reme.ReMeMemoryMiddleware:
         """AgentScope 2.x: the middleware for ``Agent(middlewares=[...])``, over one target.
 
         Args:

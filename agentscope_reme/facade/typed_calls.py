@@ -8,9 +8,10 @@ from typing import Any, Literal, overload
 
 from agentscope_reme.errors import BadInput
 from agentscope_reme.facade.models import all_neutral
-from agentscope_reme.facade.typed_single import SingleMemoryCalls, require_text, require_top_k
+from agentscope_reme.facade.typed_single import SingleMemoryCalls, require_top_k
 from agentscope_reme.messages import Message, without_recalled
 from agentscope_reme.results import StatusResult
+from agentscope_reme.tools.plain_arguments import plain_text
 from agentscope_reme.typed.conversations import messages_of
 from agentscope_reme.typed.nodes import MemoryNode
 from agentscope_reme.typed.recalling import Recalled
@@ -81,16 +82,14 @@ class TypedCalls(SingleMemoryCalls):
         Raises:
             BadInput: nobody is named, or an argument does not fit.
             BadMessage: one of the messages is none.
+            Closed: the memory was closed meanwhile; it says whether the conversation was kept.
             StorageFailed: the conversation could not be kept.
         """
         targets = self._named(user_name, task_name, tool_name)
-        require_text("description", description)
+        plain_text(description, "description")
         require_top_k(retrieve_top_k)
         given = await all_neutral(messages)
-        await self._memory.ready()
-        done = await self._memory.memorizer.memorize(
-            targets, given, hint=description, similar=retrieve_top_k
-        )
+        done = await self._memory.memorize(targets, given, hint=description, similar=retrieve_top_k)
         if not return_dict:
             return done.nodes
         return {
@@ -173,7 +172,7 @@ class TypedCalls(SingleMemoryCalls):
             BadInput: nobody is named, nothing is asked, or an argument does not fit.
         """
         targets = self._named(user_name, task_name, tool_name)
-        require_text("description", description)
+        plain_text(description, "description")
         require_top_k(retrieve_top_k)
         given = await all_neutral(messages or ())
         question = _question(query, given)
@@ -244,9 +243,7 @@ def _asked(messages: Sequence[Message]) -> Iterator[str]:
 
 
 def _question(query: object, messages: Sequence[Message]) -> str:
-    if not isinstance(query, str):
-        raise BadInput(query, "`query` is no text", "Pass a string.")
-    question = query.strip() or next(_asked(messages), "")
+    question = plain_text(query, "query").strip() or next(_asked(messages), "")
     if not question:
         raise BadInput(query, "nothing is asked", "Pass `query`, or `messages` with a user turn.")
     return question

@@ -69,11 +69,8 @@ class TypedExchangeCalls(TypedAgentCalls):
             StorageFailed: a file cannot be written.
         """
         targets = self._named(user_name, task_name, tool_name)
-        await self._memory.ready()
-        result = ExchangeResult()
-        async with _opened(reme) as files:
+        async with self._exchange(reme, targets) as (files, known, result):
             nodes = {node.memory_id: node for node in await self._exported(targets)}
-            known = await asyncio.to_thread(_scan, files, targets, result)
             for memory_id, node in nodes.items():
                 await _write(files, node, known.get(memory_id), result)
             for memory_id, exported in known.items():
@@ -105,16 +102,23 @@ class TypedExchangeCalls(TypedAgentCalls):
             StorageFailed: a memory cannot be stored.
         """
         targets = self._named(user_name, task_name, tool_name)
-        await self._memory.ready()
-        result = ExchangeResult()
-        async with _opened(reme) as files:
-            known = await asyncio.to_thread(_scan, files, targets, result)
+        async with self._exchange(reme, targets) as (files, known, result):
             for exported in known.values():
                 try:
                     await self._take_over(files, exported, result)
                 except (BadInput, Conflict) as error:
                     result.failed.append(Failure(item=exported.path, reason=str(error)))
         return _told(result)
+
+    @asynccontextmanager
+    async def _exchange(
+        self, reme: Files, targets: Sequence[Target]
+    ) -> AsyncIterator[tuple[FileCalls, dict[str, _Exported], ExchangeResult]]:
+        """The files, those among them that were exported, and what there is to tell so far."""
+        await self._memory.ready()
+        result = ExchangeResult()
+        async with _opened(reme) as files:
+            yield files, await asyncio.to_thread(_scan, files, targets, result), result
 
     async def _exported(self, targets: Sequence[Target]) -> list[MemoryNode]:
         store = self._memory.parts.index.store

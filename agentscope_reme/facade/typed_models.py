@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,13 +20,17 @@ from agentscope_reme.model_configs import ChatModelConfig, EmbeddingModelConfig
 from agentscope_reme.typed.stores.base import BaseVectorStore
 from agentscope_reme.typed.stores.factory import make_store
 
+_log: Final = logging.getLogger("agentscope_reme")
+
 _LONGEST_NAME: Final = 100
 
 
 def chat_model_given(
     model: Any, formatter: Any, config: Mapping[str, Any] | None, api_key: str, base_url: str
 ) -> tuple[Any, Any]:
-    """The chat model and its formatter; two ``None`` where nothing names one.
+    """The chat model and its formatter; no model where none is named, or its key is missing.
+
+    A missing key is logged. A model at an address of one's own is asked without one.
 
     Args:
         model: an AgentScope model or a port; it excludes a configuration.
@@ -41,8 +46,12 @@ def chat_model_given(
         _refuse_both("chat_model", "default_llm_config", config)
         return model, formatter
     full = _full(config, CHAT_VARIABLES, api_key, base_url, "default_llm_config")
-    if not full or not ChatModelConfig.of(full).named:
+    found = ChatModelConfig.of(full)
+    if not found.named:
         _refuse_nameless("default_llm_config", config)
+        return None, formatter
+    if not found.reachable:
+        _tell_of_no_key(found.model_name, "llm", "conversations are kept and wait for a model")
         return None, formatter
     made, its_formatter = chat_model_of(full)
     return made, formatter or its_formatter
@@ -51,7 +60,7 @@ def chat_model_given(
 def embedding_model_given(
     model: Any, config: Mapping[str, Any] | None, api_key: str, base_url: str
 ) -> Any:
-    """The embedding model; ``None`` where nothing names one. Arguments as `chat_model_given`.
+    """The embedding model, or ``None``. Arguments and missing keys as in `chat_model_given`.
 
     Raises:
         BadInput: both are given, or the configuration does not fit.
@@ -61,8 +70,12 @@ def embedding_model_given(
         return model
     name = "default_embedding_model_config"
     full = _full(config, EMBEDDING_VARIABLES, api_key, base_url, name)
-    if not full or not EmbeddingModelConfig.of(full).named:
+    found = EmbeddingModelConfig.of(full)
+    if not found.named:
         _refuse_nameless(name, config)
+        return None
+    if not found.reachable:
+        _tell_of_no_key(found.model_name, "embedding", "memories are found by their words alone")
         return None
     return embedding_model_of(full)
 
@@ -123,3 +136,15 @@ def _refuse_both(model: str, argument: str, config: object) -> None:
 def _refuse_nameless(argument: str, config: object) -> None:
     if config:
         raise BadInput(argument, "it names no model", "Set its `model_name`.")
+
+
+def _tell_of_no_key(model_name: str, kind: str, instead: str) -> None:
+    _log.warning(
+        "%r is not asked, for it has no key: %s. Set %s_api_key= or REME_%s_API_KEY; a server that "
+        "needs no key is asked at its %s_base_url=.",
+        model_name,
+        instead,
+        kind,
+        kind.upper(),
+        kind,
+    )

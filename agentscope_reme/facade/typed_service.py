@@ -7,8 +7,9 @@ from typing import Any
 
 from agentscope_reme.clock import Clock
 from agentscope_reme.context.compactor import Compactor
-from agentscope_reme.errors import BadInput
-from agentscope_reme.facade.models import all_neutral, neutral
+from agentscope_reme.facade.checkpoints import CheckpointCalls
+from agentscope_reme.facade.models import all_neutral
+from agentscope_reme.facade.toolkits import chosen
 from agentscope_reme.ports import Tool
 from agentscope_reme.results import (
     AutoMemoryResult,
@@ -27,7 +28,7 @@ from agentscope_reme.typed.targets import Target
 _HITS = 12
 
 
-class TargetMemory:
+class TargetMemory(CheckpointCalls):
     """What an agent has to do with one target: recall, record, the two tools.
 
     Whose memory it is was decided when this was made. Recording keeps a turn durably; a model
@@ -116,33 +117,14 @@ class TargetMemory:
     ) -> AutoMemoryResult:
         """Draw memories now from turns, and from what waits."""
         given = await all_neutral(messages or ())
-        await self._memory.ready()
-        done = await self._memory.memorizer.memorize([self._target], given)
+        done = await self._memory.memorize([self._target], given)
         return AutoMemoryResult(
             success=not done.failed, answer=done.answer, pending=done.pending > 0
         )
 
-    async def summarise(
-        self,
-        messages: Sequence[Any],
-        *,
-        previous_summary: str = "",
-        extra_instruction: str = "",
-        archived: str = "",
-    ) -> str:
-        """One checkpoint text that stands for the messages.
-
-        Raises:
-            ModelRequired: there is no model.
-            ModelFailed: it failed; nothing was changed.
-        """
-        compactor = Compactor(self._memory.parts.chat, self.language)
-        return await compactor.summarise(
-            neutral(messages),
-            previous_summary,
-            extra_instruction=extra_instruction,
-            archived=archived,
-        )
+    @property
+    def _compactor(self) -> Compactor:
+        return Compactor(self._memory.parts.chat, self.language)
 
     async def status(self) -> StatusResult:
         """Counts, queues and every failure so far, of the whole memory."""
@@ -155,15 +137,7 @@ class TargetMemory:
         Raises:
             BadInput: `include` names a tool that does not exist.
         """
-        known = [tool.name for tool in self._tools]
-        unknown = sorted(set(include or ()) - set(known))
-        if unknown:
-            raise BadInput(unknown, "no such tools", f"Choose among {known}.")
-        return [
-            tool
-            for tool in self._tools
-            if (include is None or tool.name in include) and (tool.read_only or not read_only)
-        ]
+        return chosen(self._tools, include, read_only)
 
     def report_failure(self, where: str, error: BaseException) -> None:
         """Log once per kind of failure, count it and show it in `status()`."""

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agentscope_reme.errors import BadInput
+from agentscope_reme.facade.lifetime import Lifetime
+from agentscope_reme.tools.plain_arguments import plain_text
 from agentscope_reme.typed.core import TypedMemory
 from agentscope_reme.typed.nodes import MemoryNode, MemoryType
 from agentscope_reme.typed.profile import profile_of
@@ -15,7 +17,7 @@ from agentscope_reme.typed.targets import Names, Target, all_targets, one_target
 _MOST_TOP_K = 1000
 
 
-class SingleMemoryCalls:
+class SingleMemoryCalls(Lifetime):
     """Every call that names a target works on that target alone, and starts the memory if needed.
 
     Args:
@@ -56,7 +58,7 @@ class SingleMemoryCalls:
             BadInput: an argument does not fit.
         """
         target = one_target(user_name=user_name)
-        require_text("query", query)
+        plain_text(query, "query")
         require_top_k(top_k, "top_k")
         await self._memory.ready()
         index = self._memory.parts.index
@@ -223,21 +225,11 @@ class SingleMemoryCalls:
         found = all_targets(user_name, task_name, tool_name) or list(self._targets)
         if not found:
             raise BadInput(
-                "",
+                "user_name",
                 "no user_name, task_name or tool_name is given",
                 "Name whom it is about, or pass `target_user_names` to the constructor.",
             )
         return found
-
-
-def require_text(argument: str, value: object) -> None:
-    """Refuse what is no text.
-
-    Raises:
-        BadInput: it is something else.
-    """
-    if not isinstance(value, str):
-        raise BadInput(value, f"`{argument}` is no text", "Pass a string.")
 
 
 def require_top_k(value: object, argument: str = "retrieve_top_k") -> None:

@@ -135,12 +135,14 @@ class Disk:
         Raises:
             StorageFailed: the disk refused; the log is as long as before.
         """
-        created = not place.exists()
         with _told(place, "appending"):
-            place.parent.mkdir(parents=True, exist_ok=True)
-            self._append_to(place, data)
-        if created:
-            self.flush_folders([place.parent])
+            try:
+                self._append_to(place, data)
+                return
+            except FileNotFoundError:
+                place.parent.mkdir(parents=True, exist_ok=True)
+            self._append_to(place, data, os.O_CREAT)
+        self.flush_folders([place.parent])
 
     def make_folder(self, place: Path) -> None:
         """Make a folder and those above it; nothing happens when it is there.
@@ -238,8 +240,8 @@ class Disk:
         finally:
             os.close(descriptor)
 
-    def _append_to(self, place: Path, data: bytes) -> None:
-        flags = os.O_CREAT | os.O_APPEND | os.O_RDWR | getattr(os, "O_BINARY", 0)
+    def _append_to(self, place: Path, data: bytes, creating: int = 0) -> None:
+        flags = creating | os.O_APPEND | os.O_RDWR | getattr(os, "O_BINARY", 0)
         descriptor = self._open(place, flags, _NEW_FILE_MODE)
         try:
             length = os.fstat(descriptor).st_size

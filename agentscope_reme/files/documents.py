@@ -8,7 +8,6 @@ from typing import Any
 
 from agentscope_reme.errors import BadDocument
 from agentscope_reme.files.front_matter import FrontMatterBlock, find_front_matter
-from agentscope_reme.files.front_matter_edit import remove_key, set_key
 from agentscope_reme.files.text_encoding import BOM, TextEncoding, decode_text
 
 
@@ -94,6 +93,8 @@ class MarkdownDocument:
         Raises:
             BadDocument: the front matter cannot be read, or the value cannot be written.
         """
+        from agentscope_reme.files.front_matter_edit import set_key  # reading needs no YAML
+
         _refuse_bad_key(key)
         if not self._encoding.exact and not f"{key}{value!r}".isascii():
             raise _unknown_encoding(f"{key}: {value}")
@@ -114,6 +115,8 @@ class MarkdownDocument:
         Raises:
             BadDocument: the front matter cannot be read.
         """
+        from agentscope_reme.files.front_matter_edit import remove_key
+
         block = self._readable_block()
         if block is None or key not in block.values:
             return False

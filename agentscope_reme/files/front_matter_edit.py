@@ -14,9 +14,8 @@ from typing import Any, Final
 import yaml
 
 from agentscope_reme.errors import BadDocument
-from agentscope_reme.files.front_matter import read_values
+from agentscope_reme.files.yaml_values import SafeLoader, read_values
 
-_BaseLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _BY_HAND: Final = "Open the file and change this key by hand."
 _NO_FOLDING: Final = 2**31 - 1
 
@@ -137,7 +136,7 @@ def _entries(source: str) -> tuple[list[_Entry], int | None]:
     depth = 0
     key: Any = None
     value_start = value_end = 0
-    events: Iterator[Any] = yaml.parse(source, Loader=_BaseLoader)
+    events: Iterator[Any] = yaml.parse(source, Loader=SafeLoader)
     for event in events:
         opens = isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent)
         closes = isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent)

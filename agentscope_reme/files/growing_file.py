@@ -24,10 +24,14 @@ class FileMark:
 
 @dataclass(frozen=True, slots=True)
 class Extension:
-    """Two marks with nothing but one append between them; no `before` when the file is new."""
+    """An append: the marks around it, with nothing else between them, and what was added.
+
+    There is no `before` when the file is new.
+    """
 
     before: FileMark | None
     after: FileMark
+    data: bytes
 
 
 def mark_of(place: Path) -> FileMark | None:
@@ -69,17 +73,19 @@ class GrowingFile:
 
         Args:
             place: the file.
-            known: an append of this process; nothing behind its end is read.
+            known: an append of this process. Where it continues what was taken, the file is not
+                opened: whoever wrote to it since is noticed by the next look.
 
         Raises:
             NotFound: there is no file.
             StorageFailed: it cannot be read.
         """
+        if known is not None and self._is_continued_by(known):
+            self.mark = known.after
+            return known.data
         with self._disk.reading(place) as file:
             now = _mark(os.fstat(file.fileno()))
-            if known is not None and self._led_to(known, now):
-                now = known.after
-            elif self.mark not in (None, now) and not self._begins(file, now):
+            if self.mark not in (None, now) and not self._begins(file, now):
                 return None
             file.seek(self.size)
             data = file.read(now.size - self.size)
@@ -91,10 +97,13 @@ class GrowingFile:
         self._hash.update(data)
         self.size += len(data)
 
-    def _led_to(self, known: Extension, now: FileMark) -> bool:
-        """Whether a known append continues exactly what was read, and still stands."""
-        same_file = self.mark is not None and self.mark.inode == known.after.inode == now.inode
-        return same_file and known.before == self.mark and known.after.size <= now.size
+    def _is_continued_by(self, known: Extension) -> bool:
+        return (
+            self.mark is not None
+            and known.before == self.mark
+            and known.after.inode == self.mark.inode
+            and self.mark.size == self.size
+        )
 
     def _begins(self, file: BinaryIO, now: FileMark) -> bool:
         if self.mark is None or now.inode != self.mark.inode or now.size < self.size:

@@ -14,40 +14,26 @@ from __future__ import annotations
 
 import hashlib
 import os
-import stat
+import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
-from functools import lru_cache
 from pathlib import Path
-from typing import Final
-
-from filelock import FileLock, Timeout
 
 from agentscope_reme.errors import StorageFailed
+from agentscope_reme.files.file_lock import FileLock
 from agentscope_reme.workspace import Workspace, encode_name
 
-_POLL_SECONDS: Final = 0.002
-_OWNER: Final = 0o600
-_OWNER_AND_GROUP: Final = 0o660
-
 _SESSION, _COMMIT = 2, 3
+_PASSING = ("session", "claim")
+"""Kinds of locks there may be ever more of."""
 
 _registry: dict[str, threading.Lock] = {}
 _registry_guard = threading.Lock()
 _held = threading.local()
 _deadline: ContextVar[float | None] = ContextVar("deadline", default=None)
-
-
-def lock_mode(folder: Path) -> int:
-    """Who may open the files of locks in a folder: its owner, and a group that may write there.
-
-    Who may read a lock's file may also hold it, and so keep everybody waiting for ever.
-    """
-    shared = folder.is_dir() and folder.stat().st_mode & stat.S_IWGRP
-    return _OWNER_AND_GROUP if shared else _OWNER
 
 
 class WorkspaceLocks:
@@ -133,9 +119,43 @@ class WorkspaceLocks:
             try:
                 yield True
             finally:
-                lock.release(force=True)
+                lock.release()
         finally:
             guard.release()
+
+    def remove_unheld(self) -> int:
+        """Remove the files of sessions' locks and claims that nobody holds; how many there were.
+
+        Each is removed while it is held. Who waited for it sees that its file is gone, and takes a
+        new one; where systems cannot tell, nothing is removed.
+
+        Raises:
+            StorageFailed: the workspace is gone, or the disk refused.
+        """
+        if sys.platform == "win32":
+            return 0
+        places = [place for kind in _PASSING for place in self._folder.glob(f"{kind}-*.lock")]
+        return sum(map(self._remove, places))
+
+    def _remove(self, place: Path) -> bool:
+        guard = _guard_of(place)
+        if not guard.acquire(blocking=False):
+            return False
+        try:
+            lock = self._take(place, seconds=0)
+            if lock is None:
+                return False
+            try:
+                place.unlink(missing_ok=True)
+            except OSError as error:
+                raise StorageFailed(
+                    str(place), f"it cannot be removed: {error}", "Fix the folder's permissions."
+                ) from error
+            finally:
+                lock.release()
+        finally:
+            guard.release()
+        return True
 
     @contextmanager
     def at_most(self, seconds: float) -> Iterator[None]:
@@ -169,7 +189,7 @@ class WorkspaceLocks:
                 yield
             finally:
                 ranks.pop()
-                lock.release(force=True)
+                lock.release()
         finally:
             guard.release()
 
@@ -181,18 +201,16 @@ class WorkspaceLocks:
             )
 
     def _take(self, place: Path, *, seconds: float) -> FileLock | None:
-        self._workspace.require()
+        lock = FileLock(place)
         try:
-            self._folder.mkdir(exist_ok=True)
-            lock = _file_lock(str(place), os.getpid())
-            _acquire(lock, seconds)
-        except Timeout:
-            return None
+            if not self._folder.is_dir():
+                self._workspace.require()
+                self._folder.mkdir(exist_ok=True)
+            return lock if lock.acquire(seconds) else None
         except (OSError, NotImplementedError) as error:
             raise StorageFailed(
                 str(place), f"locking failed: {error}", "Keep the workspace on a local disk."
             ) from error
-        return lock
 
 
 def resource_claim(path: str) -> str:
@@ -222,19 +240,15 @@ def _guard_of(place: Path) -> threading.Lock:
         return _registry.setdefault(str(place), threading.Lock())
 
 
-@lru_cache(maxsize=64)
-def _file_lock(place: str, process: int) -> FileLock:
-    """The lock of a file, used by whoever holds its guard: making one takes as long as locking."""
-    return FileLock(place, mode=lock_mode(Path(place).parent), thread_local=False)
+def _forget_guards() -> None:
+    """In a process that was forked: the threads that hold these are its parent's."""
+    global _registry_guard
+    _registry_guard = threading.Lock()
+    _registry.clear()
 
 
-def _acquire(lock: FileLock, seconds: float) -> None:
-    # A lock that nobody holds any more is still kept: it would keep other processes out for ever.
-    try:
-        lock.acquire(timeout=seconds, poll_interval=_POLL_SECONDS)
-    except KeyboardInterrupt:
-        lock.release(force=True)
-        raise
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_guards)
 
 
 def _short(encoded: str) -> str:

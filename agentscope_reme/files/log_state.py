@@ -49,7 +49,8 @@ class KnownLine(NamedTuple):
 class ParsedLog:
     """What the lines of one file say together; texts stay on the disk."""
 
-    header: bool = False
+    session_id: str | None = None
+    """What the header says; ``None`` without one."""
     rows: dict[str, RowAt] = field(default_factory=dict)
     """The newest line of every id, in order of first arrival."""
     order: list[tuple[str, str]] = field(default_factory=list)
@@ -103,7 +104,7 @@ class ParsedLog:
             return
         match line:
             case Header():
-                self.header = True
+                self.session_id = self.session_id or line.session_id
             case Distilled():
                 self.distilled.append(line)
                 row = self.rows.get(line.through)
@@ -143,6 +144,11 @@ class LogState:
         """How many messages are kept."""
         return len(self._kept.rows)
 
+    def known_session(self) -> str | None:
+        """Whose log the file was when it was read; ``None`` when somebody wrote to it since."""
+        mark = mark_of(self._place)
+        return None if mark is None or mark != self._file.mark else self._kept.session_id
+
     def current(self) -> ParsedLog:
         """What the file says now; only what it did not say before is parsed.
 
@@ -179,7 +185,7 @@ class LogState:
         self._file.take(data)
         self._file.mark = after
         self._kept.add_known(lines)
-        return Extension(before, after)
+        return Extension(before, after, data)
 
     def read(self, rows: Sequence[tuple[str, RowAt]], bad: set[int]) -> list[LoggedMessage]:
         """The messages of these rows; lines that hold none of ours are added to `bad`."""

@@ -31,6 +31,8 @@ from agentscope_reme.files.session_lines import (
 from agentscope_reme.files.session_names import (
     ARCHIVE_FOLDER,
     DIALOG_FOLDER,
+    is_same_session,
+    plain_file,
     session_file,
     session_ids,
 )
@@ -97,11 +99,17 @@ class _SessionFile:
 
     def _append(self, messages: Sequence[Message]) -> Appended:
         with self._locks.session(self.session_id):
-            path = self.path
+            path = self._path_if_known() or self.path
             appended = self._append_at(path, messages)
             if appended.written is not None:  # from now on no other file can be this session's
                 self._path = path
             return appended
+
+    def _path_if_known(self) -> str | None:
+        """`path`, where nobody wrote to the file since this process read or wrote it."""
+        path = plain_file(self._folder, self.session_id)
+        with self._state(path) as state:
+            return path if is_same_session(state.known_session(), self.session_id) else None
 
     def _append_at(self, path: str, messages: Sequence[Message]) -> Appended:
         with self._state(path) as state:
@@ -110,7 +118,7 @@ class _SessionFile:
             batch.add_all(messages)
             if not batch.lines:
                 return batch.outcome()
-            header = [] if known.header else [KnownLine(header_line(self.session_id))]
+            header = [] if known.session_id else [KnownLine(header_line(self.session_id))]
             return batch.outcome(state.append([*header, *batch.lines]))
 
     @contextmanager

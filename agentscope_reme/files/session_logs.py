@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
+from typing import TypeVar
 
 from agentscope_reme.clock import Clock
 from agentscope_reme.errors import StorageFailed
@@ -14,6 +15,8 @@ from agentscope_reme.files.log_state import LogStates
 from agentscope_reme.files.session_log import SessionArchive, SessionLog
 from agentscope_reme.files.session_names import dialog_files, session_id_of
 from agentscope_reme.workspace import Workspace
+
+L = TypeVar("L", SessionLog, SessionArchive)
 
 
 class SessionLogs:
@@ -45,14 +48,7 @@ class SessionLogs:
         Raises:
             BadInput: the id is empty, climbs out of its folder or cannot name a file.
         """
-        return SessionLog(
-            self._workspace,
-            session_id,
-            disk=self._disk,
-            locks=self._locks,
-            clock=self._clock,
-            states=self._states,
-        )
+        return self._opened(SessionLog, session_id)
 
     def archive(self, session_id: str) -> SessionArchive:
         """The archive of one session.
@@ -60,14 +56,7 @@ class SessionLogs:
         Raises:
             BadInput: the id is empty, climbs out of its folder or cannot name a file.
         """
-        return SessionArchive(
-            self._workspace,
-            session_id,
-            disk=self._disk,
-            locks=self._locks,
-            clock=self._clock,
-            states=self._states,
-        )
+        return self._opened(SessionArchive, session_id)
 
     def waiting(self) -> list[str]:
         """Ids of sessions with turns that no distillation has read, sorted.
@@ -80,6 +69,16 @@ class SessionLogs:
         with self._guard:
             self._looked_at = {place: look for place, look in looks.items() if look is not None}
             return sorted({name for _, name, waits in self._looked_at.values() if waits})
+
+    def _opened(self, kind: type[L], session_id: str) -> L:
+        return kind(
+            self._workspace,
+            session_id,
+            disk=self._disk,
+            locks=self._locks,
+            clock=self._clock,
+            states=self._states,
+        )
 
     def _look(self, place: Path) -> tuple[FileMark, str, bool] | None:
         mark = mark_of(place)

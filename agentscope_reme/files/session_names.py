@@ -55,7 +55,7 @@ def session_file(workspace: Workspace, folder: str, session_id: str) -> str:
         BadInput: the id cannot name a file.
     """
     encoded = encode_name(session_id)
-    normal = unicodedata.normalize("NFC", session_id)
+    normal = _normal(session_id)
     hashed = hashed_name(normal, encoded)
     root = workspace.root / folder
     own = _file_of(normal, root, (encoded, hashed))
@@ -67,12 +67,30 @@ def session_file(workspace: Workspace, folder: str, session_id: str) -> str:
     return f"{folder}/{own}{_SUFFIX}"
 
 
+def plain_file(folder: str, session_id: str) -> str:
+    """The path a session's file has, unless one whose name differs only by case came first.
+
+    Raises:
+        BadInput: the id cannot name a file.
+    """
+    return f"{folder}/{encode_name(session_id)}{_SUFFIX}"
+
+
+def is_same_session(held: str | None, session_id: str) -> bool:
+    """Whether the id in a header is another spelling of this one."""
+    return held is not None and _normal(held) == _normal(session_id)
+
+
+def _normal(session_id: str) -> str:
+    return unicodedata.normalize("NFC", session_id)
+
+
 def _file_of(normal: str, root: Path, names: tuple[str, ...]) -> str | None:
     """Which of these files belongs to the session."""
     for name in names:
         place = root / (name + _SUFFIX)
         held = session_id_of(place) if place.is_file() else None
-        if held is not None and unicodedata.normalize("NFC", held) == normal:
+        if is_same_session(held, normal):
             return name
     return None
 

@@ -99,7 +99,8 @@ def indexable_text(data: bytes) -> str:
 
     What fits no encoding becomes U+FFFD. The number of lines is that of the file either way.
     """
-    return without_surrogates(decode_guessing(data)[0])
+    text, encoding = decode_guessing(data)
+    return text if encoding.exact else without_surrogates(text)
 
 
 def without_surrogates(text: str) -> str:

@@ -10,6 +10,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
+from functools import cache
 from typing import Final
 
 from agentscope_reme.files.text_encoding import decode_guessing, is_binary
@@ -19,7 +20,7 @@ _WORD: Final = re.compile(r"[^\W_]+")
 # Anchored to where a run begins: a long one, such as Base64, is looked at once.
 _COMPOUND: Final = re.compile(r"(?<![^\W_])[^\W_]++(?:[-_.@'+][^\W_]++)++")
 _BLANKS: Final = re.compile(r"\s+")
-_UNSPACED: Final = re.compile(
+_UNSPACED: Final = (
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
     "\uf900-\ufaff\U00020000-\U0003ffff]"
 )
@@ -31,6 +32,12 @@ _SHORTEST_LINE: Final = 16
 _JOINTS: Final = re.compile(r"[-_./]+")
 
 
+@cache
+def _unspaced() -> re.Pattern[str]:
+    """Compiled when something is forgotten: it takes 2 ms."""
+    return re.compile(_UNSPACED)
+
+
 def words_of(text: str) -> set[str]:
     """The words of a text without regard to case, compounds whole and in parts.
 
@@ -39,7 +46,7 @@ def words_of(text: str) -> set[str]:
     folded = _folded(text)
     found = set(_COMPOUND.findall(folded))
     for run in _WORD.findall(folded):
-        if _UNSPACED.search(run):
+        if _unspaced().search(run):
             found.update(run[i : i + _SHINGLE] for i in range(max(1, len(run) - _SHINGLE + 1)))
         else:
             found.add(run)
@@ -85,7 +92,7 @@ def _is_border(text: str, at: int) -> bool:
 
 
 def _goes_on(character: str) -> bool:
-    if _UNSPACED.match(character):
+    if _unspaced().match(character):
         return False
     return character.isalnum() or unicodedata.category(character)[0] == "M"
 
@@ -96,7 +103,7 @@ def telling(words: Iterable[str]) -> set[str]:
 
 
 def _is_telling(word: str) -> bool:
-    if _UNSPACED.search(word):
+    if _unspaced().search(word):
         return False  # a pair of characters; lines are compared instead
     digits = any(character.isdigit() for character in word)
     return len(word) >= (_SHORTEST_NUMBER if digits else _SHORTEST_WORD)
@@ -109,7 +116,7 @@ def lines_of(text: str) -> set[str]:
 
 
 def _is_long(line: str) -> bool:
-    weight = sum(4 if _UNSPACED.match(character) else 1 for character in line)
+    weight = sum(4 if _unspaced().match(character) else 1 for character in line)
     return weight >= _SHORTEST_LINE
 
 

@@ -10,15 +10,16 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, Literal, NamedTuple
-
-import yaml
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from agentscope_reme.errors import BadPath
 from agentscope_reme.files.front_matter import FrontMatterBlock
 from agentscope_reme.files.hidden_spans import hidden_spans
 from agentscope_reme.files.markdown_scan import MarkdownScan, scan_markdown
 from agentscope_reme.schema import FileLink
+
+if TYPE_CHECKING:  # loads YAML, which most starts do without
+    from agentscope_reme.files.yaml_tokens import YamlStyle, YamlToken
 
 WIKILINK: Final = re.compile(
     # The pipe of an alias may be escaped, as it must be inside a table.
@@ -28,9 +29,6 @@ _UNLINKABLE: Final = re.compile(r"[\[\]|#\r\n]")
 _PLAIN_IN_YAML: Final = re.compile(r"[^\W\d_][\w./ -]*\Z")
 _NEEDS_YAML: Final = re.compile(r"(?:^|\s)#|\\|''|\[\[[^\]]*,|\[\[[ \t]*[\"']")
 _LIST_OF_LISTS: Final = re.compile(r",|\A[ \t]*[\"']")
-_BaseLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-YamlStyle = Literal["flow", "plain", "'", '"', "block"]
 
 
 class _Edge(NamedTuple):
@@ -173,10 +171,9 @@ def _unquoted(target: str, style: YamlStyle | None) -> str:
     if style == "'":
         return target.replace("''", "'")
     if style == '"' and "\\" in target:
-        try:
-            return str(yaml.load(f'"{target}"', Loader=_BaseLoader))  # noqa: S506 - a safe loader
-        except yaml.YAMLError:
-            return target
+        from agentscope_reme.files.yaml_tokens import unescaped
+
+        return unescaped(target)
     return target
 
 
@@ -186,7 +183,11 @@ def _front_matter_edges(text: str, block: FrontMatterBlock, *, styles: bool) -> 
     if "[[" not in source:
         return
     # Without these characters no link can be a comment, hold an escape or be a list of lists.
-    tokens = _tokens(source) if styles or _NEEDS_YAML.search(source) else []
+    tokens: list[YamlToken] = []
+    if styles or _NEEDS_YAML.search(source):
+        from agentscope_reme.files.yaml_tokens import tokens_of
+
+        tokens = tokens_of(source)
     token_starts = [token[0] for token in tokens]
     for match in WIKILINK.finditer(text, block.start, block.end):
         style: YamlStyle | None = None
@@ -203,33 +204,6 @@ def _front_matter_edges(text: str, block: FrontMatterBlock, *, styles: bool) -> 
         edge = _edge(match, "source", style)
         if edge is not None:
             yield edge
-
-
-def _tokens(source: str) -> list[tuple[int, int, YamlStyle]]:
-    """Where YAML sees values and opening brackets; empty when it cannot read the block."""
-    found: list[tuple[int, int, YamlStyle]] = []
-    try:
-        for token in yaml.scan(source, Loader=_BaseLoader):
-            where = token.start_mark.index, token.end_mark.index
-            if isinstance(token, yaml.ScalarToken):
-                found.append((*where, _style(token)))
-            elif isinstance(token, yaml.FlowSequenceStartToken):
-                found.append((*where, "flow"))
-    except (yaml.YAMLError, ValueError):
-        return []
-    return found
-
-
-def _style(token: yaml.ScalarToken) -> YamlStyle:
-    match token.style:
-        case "'":
-            return "'"
-        case '"':
-            return '"'
-        case "|" | ">":
-            return "block"
-        case _:
-            return "plain"
 
 
 def _starts_with_comment(text: str, position: int) -> bool:

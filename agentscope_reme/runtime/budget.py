@@ -37,13 +37,9 @@ class CallBudget:
         """Calls that may still be made."""
         return self.limit - self._spent
 
-    def spend(self, calls: int = 1) -> bool:
-        """Take `calls` before making them; ``False``, and nothing taken, when they do not fit."""
-        with self._lock:
-            if calls > self.left:
-                return False
-            self._spent += calls
-            return True
+    def spend(self) -> bool:
+        """Take one call before making it; ``False`` when none is left."""
+        return self.reserve(1) == 1
 
     def reserve(self, wanted: int) -> int:
         """Take at most `wanted` calls for a run that decides itself how many it needs."""

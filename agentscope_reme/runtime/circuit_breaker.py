@@ -23,21 +23,11 @@ class CircuitBreaker:
 
     Args:
         clock: whose monotonic seconds count.
-        cool_down_seconds: how long the circuit stays open after the first failure.
-        longest_seconds: what doubling stops at.
     """
 
-    def __init__(
-        self,
-        clock: Clock,
-        *,
-        cool_down_seconds: float = COOL_DOWN_SECONDS,
-        longest_seconds: float = LONGEST_COOL_DOWN_SECONDS,
-    ) -> None:
+    def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._first = cool_down_seconds
-        self._longest = longest_seconds
-        self._cool_down = cool_down_seconds
+        self._cool_down = COOL_DOWN_SECONDS
         self._open_until: float | None = None
         self._trying = False
         self.outages = 0
@@ -64,13 +54,13 @@ class CircuitBreaker:
 
     def succeeded(self) -> None:
         """The call worked: everything passes again."""
-        self._open_until, self._trying, self._cool_down = None, False, self._first
+        self._open_until, self._trying, self._cool_down = None, False, COOL_DOWN_SECONDS
 
     def failed(self) -> None:
         """The call failed: hold back until the cool down is over, longer after each vain try."""
         if self._open_until is None:
             self.outages += 1
         if self._trying:
-            self._cool_down = min(self._longest, 2 * self._cool_down)
+            self._cool_down = min(LONGEST_COOL_DOWN_SECONDS, 2 * self._cool_down)
         self._trying = False
         self._open_until = self._clock.monotonic() + self._cool_down

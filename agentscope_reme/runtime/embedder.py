@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import re
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from typing import Final, Protocol
+from collections.abc import Callable, Sequence
+from typing import Final
 
 from agentscope_reme.clock import Clock
 from agentscope_reme.errors import BadInput, ModelFailed
@@ -14,33 +12,12 @@ from agentscope_reme.messages import DataBlock
 from agentscope_reme.ports import EmbeddingPort, PreparedEmbedding
 from agentscope_reme.runtime.circuit_breaker import CircuitBreaker
 from agentscope_reme.runtime.embedding_calls import HARMLESS, Absence, EmbeddingCalls
-from agentscope_reme.runtime.pictures import Pictures, vector_of_picture
+from agentscope_reme.runtime.pictures import Pictures
 from agentscope_reme.runtime.serial_worker import SerialWorker
-from agentscope_reme.store.vectors import Vector
+from agentscope_reme.runtime.vector_filling import VectorFilling
+from agentscope_reme.runtime.vector_space import EmbeddedTexts, VectorSpace
 
-_BATCH: Final = 64
 _NAME: Final = "embedding"
-_NORMALISED: Final = "unit"
-"""Every store keeps vectors at length 1."""
-
-
-class EmbeddedTexts(Protocol):
-    """What needs vectors: the chunks of a `BaseFileStore`, or texts by another key."""
-
-    def missing_vectors(self, space_id: str, limit: int) -> list[tuple[str, str]]:
-        """Texts without a vector in this space, as ``(key, text)``."""
-
-    def put_vectors(self, space_id: str, vectors: Mapping[str, Vector]) -> None:
-        """Store vectors by key."""
-
-    def vector_spaces(self) -> list[str]:
-        """The names of the spaces with vectors."""
-
-    def kept_vectors(self, space_id: str, text_hashes: Sequence[str]) -> Mapping[str, Vector]:
-        """Vectors that were paid for before, by key."""
-
-    def vector_counts(self, space_id: str) -> tuple[int, int]:
-        """How many texts have a vector in a space, and how many have none."""
 
 
 class Embedder:
@@ -71,16 +48,16 @@ class Embedder:
         pictures: Pictures | None = None,
     ) -> None:
         self._model: Final = model
-        self._store: Final = store
         self._on_failure: Final = on_failure
         self._pictures: Final = pictures
         self._breaker: Final = CircuitBreaker(clock)
         self._calls: Final = EmbeddingCalls(model, self._breaker)
-        self._refused: Final[set[str]] = set()
+        self._space: Final = VectorSpace(model, store)
+        self._filling: Final = VectorFilling(
+            self._calls, self._breaker, store, self._space, pictures, self._report
+        )
         self._worker: SerialWorker | None = None
-        self._width: int | None = None
-        self._preparing = self._building = False
-        self._fillings = 0
+        self._preparing = False
 
     @property
     def queued(self) -> int:
@@ -89,7 +66,11 @@ class Embedder:
 
     def space_of(self, vector: Sequence[float]) -> str:
         """The space a vector of this model belongs to."""
-        return self._space(len(vector))
+        return self._space.of(vector)
+
+    def known_space(self) -> str:
+        """The space of this model's vectors as far as it is known. Reads the store."""
+        return self._space.known()
 
     @property
     def sees(self) -> bool:
@@ -98,26 +79,23 @@ class Embedder:
 
     def vectors_pending(self) -> int:
         """How many texts and pictures have no vector in the model's space. Reads the store."""
-        space = self._known_space()
-        pictures = 0 if self._pictures is None else self._pictures.pending(space)
-        return self._store.vector_counts(space)[1] + pictures
+        return self._filling.pending()
 
     def absence(self) -> Absence:
         """Why `of_query` has just answered ``None``."""
         if not self._breaker.is_closed:
             return Absence("outage", self._breaker.outages)
-        return Absence("filling", self._fillings) if self._building else Absence("loading")
+        return self._being_filled() if self._filling.is_building else Absence("loading")
 
     def unfilled(self) -> Absence | None:
         """Whether vectors are still to be made; `None` when none is. Reads the store.
 
         What the model refused is not: it is tried again at the next start.
         """
-        space, pictures = self._known_space(), self._pictures
-        waiting = self._missing(space, 1) or (
-            pictures is not None and pictures.missing(space, 1, self._refused)
-        )
-        return Absence("filling", self._fillings) if waiting else None
+        return self._being_filled() if self._filling.is_due() else None
+
+    def _being_filled(self) -> Absence:
+        return Absence("filling", self._filling.number)
 
     def open(self) -> None:
         """Accept background work; belongs to the running event loop."""
@@ -143,7 +121,10 @@ class Embedder:
         return await self._in_time(image, deadline_seconds)
 
     async def _in_time(self, query: str | DataBlock, deadline_seconds: float) -> list[float] | None:
-        if not self._may_ask(query if isinstance(query, str) else HARMLESS) or self._building:
+        if (
+            not self._may_ask(query if isinstance(query, str) else HARMLESS)
+            or self._filling.is_building
+        ):
             return None
         waits_for_loading = self._preparing
         try:
@@ -181,7 +162,7 @@ class Embedder:
 
         The model is not asked after a failure, nor while most texts have no vector yet.
         """
-        if not texts or not self._may_ask(texts[0]) or self._building or self._preparing:
+        if not texts or not self._may_ask(texts[0]) or self._filling.is_building or self._preparing:
             return None
         try:
             async with asyncio.timeout(deadline_seconds):
@@ -196,7 +177,7 @@ class Embedder:
     def fill_soon(self) -> None:
         """Submit a background run that gives every chunk without a vector one."""
         if self._worker is not None:
-            self._worker.submit("vectors", self._fill)
+            self._worker.submit("vectors", self._filling.run)
 
     async def drain(self, deadline_seconds: float) -> bool:
         """Wait for the background work; ``False`` when the deadline came first."""
@@ -218,12 +199,14 @@ class Embedder:
 
     def _failed(self, error: BaseException) -> None:
         self._breaker.failed()
+        self._report(error)
+
+    def _report(self, error: BaseException) -> None:
         self._on_failure(_NAME, error)
 
     def _measured(self, vector: Sequence[float]) -> None:
         """Know the width; when it is another one than before, everything is made anew."""
-        if self._width != len(vector):
-            self._width = len(vector)
+        if self._space.is_new(vector):
             self.fill_soon()
 
     async def _prepare(self) -> None:
@@ -237,122 +220,4 @@ class Embedder:
         if not self._breaker.allow():
             return
         self._measured(await self._calls.unhurried(self._calls.ask_query(text)))
-        await self._fill(alive=True)
-
-    async def _fill(self, *, alive: bool = False) -> None:
-        """Make what is missing.
-
-        Args:
-            alive: the model has just answered.
-        """
-        space = await asyncio.to_thread(self._known_space)
-        looked = asked = False
-        size = _BATCH
-        while batch := await asyncio.to_thread(self._missing, space, size):
-            self._fillings += not looked
-            if not looked and len(batch) == _BATCH:
-                self._building = await asyncio.to_thread(self._lacks_most, space)
-            looked = True
-            if await self._take_kept(space, [key for key, _ in batch]):
-                continue
-            if not self._breaker.allow():
-                return
-            try:
-                vectors = await self._calls.unhurried(self._calls.ask([text for _, text in batch]))
-            except ModelFailed as error:
-                if not alive:
-                    raise
-                size = await self._refused_by_a_live_model(batch, error)
-                continue
-            measured = self.space_of(vectors[0])
-            if measured != space and asked:
-                self._breaker.failed()
-                raise _changing_width(measured, space)
-            space, asked, alive, self._width = measured, True, True, len(vectors[0])
-            by_hash = {key: vector for (key, _), vector in zip(batch, vectors, strict=True)}
-            await asyncio.to_thread(self._store.put_vectors, space, by_hash)
-        self._building = False
-        if self._pictures is not None:
-            await self._fill_pictures(self._pictures, space)
-
-    async def _fill_pictures(self, pictures: Pictures, space: str) -> None:
-        """Make the vectors of pictures, one after the other: each is up to some megabytes."""
-        tried = set(self._refused)
-        while batch := await asyncio.to_thread(pictures.missing, space, _BATCH, tried):
-            if await self._take_kept(space, [picture.key for picture in batch]):
-                continue
-            for picture in batch:
-                if not self._breaker.allow():
-                    return
-                tried.add(picture.key)
-                vector = await vector_of_picture(
-                    pictures, picture, self._calls, partial(self._pass_over, picture.key)
-                )
-                if vector is not None:
-                    space = self._space_as_before(vector)
-                    await asyncio.to_thread(self._store.put_vectors, space, {picture.key: vector})
-
-    def _pass_over(self, key: str, error: BaseException) -> None:
-        """Do not send an input again until the next start."""
-        self._refused.add(key)
-        self._on_failure(_NAME, error)
-
-    def _space_as_before(self, vector: Sequence[float]) -> str:
-        measured = self.space_of(vector)
-        if self._width not in (None, len(vector)):
-            self._breaker.failed()
-            raise _changing_width(measured, self._space(self._width))
-        self._width = len(vector)
-        return measured
-
-    def _missing(self, space: str, size: int) -> list[tuple[str, str]]:
-        rows = self._store.missing_vectors(space, size + len(self._refused))
-        return [row for row in rows if row[0] not in self._refused][:size]
-
-    async def _refused_by_a_live_model(
-        self, batch: list[tuple[str, str]], error: ModelFailed
-    ) -> int:
-        """Find out which text is at fault; until the next start it is not sent again.
-
-        Returns:
-            How many texts to send next: fewer, until the one at fault stands alone.
-
-        Raises:
-            ModelFailed: the model is down after all.
-        """
-        await self._calls.prove_alive()
-        if len(batch) > 1:
-            return len(batch) // 2
-        self._pass_over(batch[0][0], error)
-        return _BATCH
-
-    async def _take_kept(self, space: str, keys: list[str]) -> bool:
-        """Store what an earlier index was given; whether there was anything."""
-        kept = await asyncio.to_thread(self._store.kept_vectors, space, keys)
-        if kept:
-            await asyncio.to_thread(self._store.put_vectors, space, kept)
-        return bool(kept)
-
-    def _lacks_most(self, space: str) -> bool:
-        done, pending = self._store.vector_counts(space)
-        return pending > done
-
-    def _known_space(self) -> str:
-        """The space as measured, in this run or an earlier one; its bare name before that."""
-        if self._width is not None:
-            return self._space(self._width)
-        ours = self._space(None)
-        measured = re.compile(rf"{re.escape(ours)}\d+/{_NORMALISED}")
-        return next(filter(measured.fullmatch, self._store.vector_spaces()), ours)
-
-    def _space(self, width: int | None) -> str:
-        measured = "" if width is None else f"{width}/{_NORMALISED}"
-        return f"{self._model.space_id}/{measured}"
-
-
-def _changing_width(measured: str, space: str) -> ModelFailed:
-    return ModelFailed(
-        measured,
-        f"the width of the vectors changes from call to call; before it was {space}",
-        "Use a model, or `dimensions`, with one width.",
-    )
+        await self._filling.run(alive=True)

@@ -7,6 +7,7 @@ import json
 import math
 from typing import TYPE_CHECKING, Any, Final
 
+from agentscope_reme.errors import sentence
 from agentscope_reme.service.outcomes import Outcome, refused
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def _object(body: bytes) -> dict[str, Any]:
         )
     except (ValueError, RecursionError) as error:
         told = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)[:200]
-        raise BadBody(refused(400, "BadInput", f"The body is no JSON: {told}.")) from error
+        raise BadBody(refused(400, "BadInput", f"The body is no JSON: {sentence(told)}")) from error
     if not isinstance(value, dict):
         raise BadBody(refused(400, "BadInput", "The body must be one JSON object of arguments."))
     return value

@@ -48,7 +48,7 @@ class Address(BaseModel):
         secret: of this run; by it the service proves that it is the one meant, see `identity`.
     """
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     host: str
     port: int

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from typing import Any, Final
 
@@ -12,8 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from pydantic.json_schema import GenerateJsonSchema
 
 from agentscope_reme.errors import BadInput
-from agentscope_reme.files.front_matter import MAX_DEPTH
-from agentscope_reme.jobs import Job, jobs
+from agentscope_reme.files.yaml_values import MAX_DEPTH
+from agentscope_reme.jobs import Job, jobs, meant
 from agentscope_reme.model_faults import in_plain_words
 
 _OF_THE_CALLER: Final = {"auto_memory_cc": frozenset({"projects_dir"})}
@@ -54,7 +53,8 @@ def checked(job: Job, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """
     unknown = [key for key in arguments if key not in takes(job)]
     if unknown:
-        raise BadInput(unknown[0], f"`{job.name}` takes no such key", _advice(unknown[0], job))
+        advice = _advice(unknown[0], job, arguments)
+        raise BadInput(unknown[0], f"`{job.name}` takes no such key", advice)
     _refuse_no_json(arguments)
     try:
         fitting = arguments_of(job.name).model_validate(dict(arguments))
@@ -94,8 +94,8 @@ def _depth(value: Any) -> int:
     return depth
 
 
-def _advice(key: str, job: Job) -> str:
-    near = difflib.get_close_matches(key, takes(job), n=1)
-    if near:
-        return f"Did you mean {near[0]}?"
+def _advice(key: str, job: Job, given: Collection[str]) -> str:
+    likely = meant(key, job, given, takes(job))
+    if likely is not None:
+        return f"Did you mean {likely}?"
     return f"It takes {', '.join(takes(job)) or 'nothing'}."

@@ -111,8 +111,15 @@ def _server(reme: ReMe, options: ServiceOptions, address: Address, token: str | 
 
 
 async def _until_stopped(server: Any, listener: socket.socket) -> None:
-    """Run the server; the signal that ends it ends the process only when the memory is closed."""
-    with _caught_signals(lambda: None):
+    """Run the server; the signal that ends it ends the process only when the memory is closed.
+
+    A signal that comes before the server looks for signals itself ends it as well.
+    """
+
+    def stop() -> None:
+        server.should_exit = True
+
+    with _caught_signals(stop):
         await server.serve(sockets=[listener])
 
 

@@ -10,10 +10,15 @@ from agentscope_reme.context.tokens import estimate_tokens
 from agentscope_reme.messages import RECALL_TAG
 from agentscope_reme.quoting import defuse
 from agentscope_reme.schema import FileLink, SearchHit
+from agentscope_reme.steps.said_again import is_conversation, says_it_all
 
 NOTHING_FOUND: Final = "Nothing in memory matches this query. Try other words, or fewer."
 NOTHING_NEW: Final = "Everything that matches was already shown in this conversation."
 
+_EMPTY: Final = {
+    "en": "This memory is empty: nothing is indexed in {folder}.",
+    "zh": "这个记忆是空的：{folder} 中没有任何已索引的内容。",
+}
 _NOTICE_BYTES: Final = 200
 _SMALL_PART: Final = 5
 """A notice takes at most a fifth of a pack."""
@@ -24,18 +29,24 @@ _NOTES: Final = {
 
 
 def show_hits(
-    hits: Sequence[SearchHit], most_bytes: int, *, repeated: bool = False, notice: str = ""
+    hits: Sequence[SearchHit], most_bytes: int, *, nothing: str = NOTHING_FOUND, notice: str = ""
 ) -> tuple[str, int]:
     """The answer of a search, best hit first, within `most_bytes` of UTF-8; above it a notice.
+
+    Args:
+        hits: what was found.
+        most_bytes: the most UTF-8 bytes of the answer.
+        nothing: what is said without hits.
+        notice: what is said above it; empty for nothing.
 
     Returns:
         The text, and how many of the hits are in it.
     """
     if notice:
-        text, shown = show_hits(hits, most_bytes - len(notice.encode()) - 2, repeated=repeated)
+        text, shown = show_hits(hits, most_bytes - len(notice.encode()) - 2, nothing=nothing)
         return f"{notice}\n\n{text}", shown
     if not hits:
-        return (NOTHING_NEW if repeated else NOTHING_FOUND), 0
+        return nothing, 0
     blocks = [_show_hit(hit) for hit in hits]
     whole = "\n\n".join(blocks)
     if len(whole.encode()) <= most_bytes:
@@ -47,10 +58,22 @@ def show_hits(
     return text + "\n\n" + _notice(len(hits) - shown, most_bytes), shown
 
 
+def show_empty(folder: object, language: str) -> str:
+    """The answer of a search in a memory that holds nothing, as when its folder is mistyped.
+
+    Args:
+        folder: where this memory is.
+        language: ``en`` or ``zh``.
+    """
+    return _EMPTY.get(language, _EMPTY["en"]).format(folder=folder)
+
+
 def pack_hits(
     hits: Sequence[SearchHit], *, budget_tokens: int, language: str, notice: str = ""
 ) -> tuple[str, list[SearchHit], int]:
     """Wrap hits for a prompt: dated, with their source, within a token budget.
+
+    Lines of a conversation that a passage above them tells already are named there, not shown.
 
     Returns:
         The wrapped text (empty when nothing fits), the hits in it, and its estimated tokens.
@@ -66,6 +89,13 @@ def pack_hits(
     entries: list[str] = []
     kept: list[SearchHit] = []
     for hit in hits:
+        told = _told_by(kept, hit)
+        if told is not None:
+            named = f"{entries[told]}\n(said in {defuse(_lines(hit))})"
+            cost = estimate_tokens(named) - estimate_tokens(entries[told]) + 1
+            if used + cost <= budget_tokens:
+                entries[told], used = named, used + cost
+            continue
         entry = f"[{_place(hit)}]\n{defuse(hit.text)}"
         cost = estimate_tokens(entry) + 1
         if used + cost > budget_tokens:
@@ -76,6 +106,14 @@ def pack_hits(
     if not entries:
         return "", [], 0
     return "\n".join([head, *([notice] if notice else []), *entries, foot]), kept, used
+
+
+def _told_by(kept: Sequence[SearchHit], hit: SearchHit) -> int | None:
+    """The position of the distilled passage that says all a conversation says."""
+    if not is_conversation(hit) or hit.media_type:
+        return None
+    cards = (n for n, one in enumerate(kept) if not is_conversation(one) and says_it_all(one, hit))
+    return next(cards, None)
 
 
 def _notice(left_out: int, most_bytes: int) -> str:

@@ -65,7 +65,7 @@ class AutoMemoryStep(SessionStep[AutoMemoryResult]):
         session_id = arguments.session_id
         if session_id is None:
             if arguments.messages is not None or arguments.request_id is not None:
-                raise BadInput(None, "`session_id` is missing", "Name the conversation.")
+                raise BadInput("session_id", "this call needs it", "Name the conversation.")
             return await self._catch_up()
         if arguments.request_id is None:
             return await self._run(arguments, session_id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from agentscope_reme.errors import sentence
 from agentscope_reme.files.session_log import SessionLog
 from agentscope_reme.results import AutoMemoryResult
 
@@ -24,8 +25,8 @@ def told(result: AutoMemoryResult, *, no_agent: str = "") -> AutoMemoryResult:
         said += f"tried again: {result.failed[-1].reason}"
     elif result.pending:
         busy = "the model calls of this run are used up, or another process is at it"
-        why = no_agent or busy
-        said = f"The turns are saved in {result.session_path} and wait to be distilled: {why}."
+        said = f"The turns are saved in {result.session_path} and wait to be distilled: "
+        said += sentence(no_agent or busy)
     elif not result.date:
         where = f", last into {result.path}" if result.path else ""
         said = f"Nothing is waiting: all of {result.session_path} is distilled{where}."

@@ -22,6 +22,7 @@ from agentscope_reme.runtime.failures import FailureLog
 from agentscope_reme.schema import content_hash
 from agentscope_reme.settings import Settings
 from agentscope_reme.steps.cards import (
+    LARGEST_GROWTH,
     card_stem,
     card_tags,
     find_card,
@@ -233,8 +234,10 @@ class CardWriter:
         path = card or self._written(request, staged)
         if path is None or not staged.changes():
             return None
+        written = staged.read(path)
+        _refuse_a_flood(path, written, before)
         content = with_provenance(
-            staged.read(path),
+            written,
             session_id=request.session_id,
             session_path=request.session_path,
             before=before,
@@ -282,6 +285,21 @@ class CardWriter:
         name = MarkdownDocument.parse(content).front_matter.get("name")
         wanted = slug(str(name)) if name else stem
         return free_path(staged.paths(f"daily/{request.day}/"), request.day, wanted, own=own)
+
+
+def _refuse_a_flood(path: str, after: bytes, before: bytes | None) -> None:
+    """Refuse what no conversation is worth: it would fill the index and every prompt.
+
+    Raises:
+        ModelFailed: the card grew by more than one run may add.
+    """
+    grown = len(after) - len(before or b"")
+    if grown > LARGEST_GROWTH:
+        raise ModelFailed(
+            path,
+            f"the model added {grown} bytes to a card, {LARGEST_GROWTH} are allowed",
+            "The turns stay pending and are tried again.",
+        )
 
 
 def _renamed(staged: ChangeSet, old: str, new: str) -> str:

@@ -14,11 +14,17 @@ from agentscope_reme.files.wikilinks import parse_wikilinks
 from agentscope_reme.schema import FileNode
 from agentscope_reme.store.base import BaseFileStore
 from agentscope_reme.store.filters import TAGS_PER_FILE, normalise_tags
+from agentscope_reme.tools.answer_limit import one_line
 from agentscope_reme.tools.redaction import MARK
 from agentscope_reme.workspace import is_markdown
 
 TAG_KEY: Final = "memory_tags"
+LARGEST_GROWTH: Final = 64 * 1024
+"""Bytes one run may add to a card: many times a good one, far from what fills a disk."""
 _LONGEST_SLUG_BYTES: Final = 80
+_LONGEST_LINE: Final = 240
+_UNSEEN: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""Control characters, and those that change the direction of what follows."""
 _FALLBACK_SLUG: Final = "conversation"
 _KEPT_KEYS: Final = ("source_images", "source_resource", "memory_tags", "name", "description")
 """Front matter a model may change but not drop."""
@@ -97,6 +103,7 @@ def with_what_stood(document: MarkdownDocument, before: bytes | None) -> bytes:
         document: what became of the card.
         before: the card as it was: its links stay, and the front matter keys every card keeps.
     """
+    _in_plain_words(document, before)
     _with_tags_in_order(document)
     if before is None:
         return document.dump()
@@ -107,6 +114,22 @@ def with_what_stood(document: MarkdownDocument, before: bytes | None) -> bytes:
     if lost := _lost_links(before, document.dump()):
         _add_sources(document, lost)
     return document.dump()
+
+
+def _in_plain_words(document: MarkdownDocument, before: bytes | None) -> None:
+    """Without signs nobody sees, name and description one line each; what stood there stays.
+
+    Such signs turn text around on the screen, or make a file binary for other programs.
+    """
+    earlier = MarkdownDocument.parse(before or b"")
+    for key in ("name", "description"):
+        value = document.front_matter.get(key)
+        if isinstance(value, str) and value != earlier.front_matter.get(key):
+            plain = one_line(_UNSEEN.sub("", value), _LONGEST_LINE)
+            if plain != value:
+                document.set(key, plain)
+    if _UNSEEN.search(document.body) and not _UNSEEN.search(earlier.body):
+        document.replace_body(_UNSEEN.sub("", document.body))
 
 
 def with_source_images(data: bytes, sources: Iterable[str], before: bytes | None) -> bytes:

@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 A = TypeVar("A", bound=BaseModel)
 NO_TOOLS: Final = "this model runs no tools (method `run`)"
 """What is wrong with an object that only completes."""
+_NO_MODEL: Final = (
+    "there is no model; pass `chat_model=`, or set `llm` in the configuration, as "
+    "REME_LLM_API_KEY and REME_LLM_MODEL_NAME do"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +61,7 @@ class Components:
         """Why nothing can be done that needs an agent with tools; empty when it can."""
         if self.agent is not None:
             return ""
-        return self.agent_lacks or "there is no model"
+        return self.agent_lacks or _NO_MODEL
 
     @property
     def agent_lacks(self) -> str:
@@ -106,7 +110,7 @@ class RuntimeContext:
             return context
         if context is None:
             raise BadInput(
-                None,
+                "context",
                 "a step needs an application context",
                 "Pass the context to the call, or `application=` to the step.",
             )

@@ -32,7 +32,8 @@ class DoctorStep(SessionStep[DoctorResult]):
     """Compares disk, database and inverted lists; with `repair` the index is corrected.
 
     Every file is indexed afresh in memory and compared with what the database says of it, and that
-    with what is searched. A file that differs is indexed again as if it were new.
+    with what is searched. A file that differs is indexed again as if it were new. Lock files that
+    nobody holds go as well.
 
     The files themselves are never changed: broken front matter, dangling links and unreadable log
     lines are for a person to mend.
@@ -73,6 +74,8 @@ class DoctorStep(SessionStep[DoctorResult]):
             *self._in_logs(),
         ]
         repaired = self._repair(stale) if repair and stale else 0
+        if repair:
+            self.context.application.components.locks.remove_unheld()
         rows = [f"{difference.item}: {difference.reason}" for difference in found]
         if repaired:
             rows.append(f"Repaired {repaired} index entries.")

@@ -22,10 +22,11 @@ from agentscope_reme.steps.forget_erasure import ErasureBuilder, Outcome
 from agentscope_reme.steps.forget_parts import kept_of, parts_of
 from agentscope_reme.steps.forget_query import Matcher, seed_query
 from agentscope_reme.steps.forget_summaries import add_summaries
+from agentscope_reme.steps.forget_telling import told
 from agentscope_reme.steps.forget_workings import Seeds, Workings, load
 from agentscope_reme.steps.search import SearchStep
 from agentscope_reme.steps.session import SessionStep
-from agentscope_reme.tools.answer_limit import capped, counted
+from agentscope_reme.tools.answer_limit import capped
 from agentscope_reme.tools.file_operations import FileOperations
 from agentscope_reme.tools.scope import OWNER, Scope
 from agentscope_reme.vault.erasure import Erasure
@@ -113,7 +114,7 @@ class ForgetStep(SessionStep[ForgetResult]):
         else:
             result = await self._forget(arguments)
         result.answer = capped(
-            _told(result), self.settings.tool_answer_bytes, "The fields of the result list all."
+            told(result), self.settings.tool_answer_bytes, "The fields of the result list all."
         )
         return result
 
@@ -299,10 +300,6 @@ def _plan_id(parts: Sequence[ForgottenPart]) -> str:
     return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-_EARLIER: Final = {"changes": "change", "versions": "version", "trash": "trashed file"}
-"""What `ForgetResult.earlier` counts, for people."""
-
-
 def _counted(changes: int, versions: int, trashed: int) -> dict[str, int]:
     return {"changes": changes, "versions": versions, "trash": trashed}
 
@@ -311,37 +308,3 @@ def _overlaps(part: ForgottenPart, path: str, start: int, end: int) -> bool:
     if part.path != path:
         return False
     return part.start_line == 0 or (part.start_line <= end and start <= part.end_line)
-
-
-def _told(result: ForgetResult) -> str:
-    if not result.parts:
-        rows = ["Nothing to forget."]
-    else:
-        verb = "Would forget" if result.dry_run else "Forgot"
-        rows = [f"{verb} {len(result.parts)} part(s) (plan {result.plan_id}):"]
-        rows += [_row(part) for part in result.parts]
-        earlier = ", ".join(counted(n, _EARLIER[what]) for what, n in result.earlier.items() if n)
-        if earlier:
-            rows.append(f"Also from journal and trash: {earlier}.")
-    rows += [f"Stays: {_row(part)[2:]}{_way_to(part)}" for part in result.kept]
-    rows += [f"Similar: {_row(part)[2:]}" for part in result.similar]
-    if not result.dry_run and not result.indexed:
-        rows.append("The index follows with the next change.")
-    if result.dry_run and result.parts:
-        rows.append("Nothing was changed. `dry_run=False` forgets this; it cannot be undone.")
-    return "\n".join(rows)
-
-
-def _way_to(part: ForgottenPart) -> str:
-    """The call that forgets what stays."""
-    if part.layer == "name":
-        return ""
-    lines = f", start_line={part.start_line}, end_line={part.end_line}" if part.start_line else ""
-    return f"; to forget it too: forget(path={part.path!r}{lines}, dry_run=False)"
-
-
-def _row(part: ForgottenPart) -> str:
-    lines = f":{part.start_line}-{part.end_line}" if part.start_line else ""
-    text = f" {part.text!r}" if part.text else ""
-    why = f" ({part.reason})" if part.reason else ""
-    return f"- {part.layer} {part.path}{lines}{text}{why}"

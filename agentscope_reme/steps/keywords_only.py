@@ -1,4 +1,8 @@
-"""A search that had to do without vectors says so: in a field always, in words once."""
+"""A search that may not find everything says so.
+
+That it had to do without vectors stands in a field always, in words once; that files are still
+being brought into the index, in words as long as they are.
+"""
 
 from __future__ import annotations
 
@@ -37,6 +41,11 @@ _NO_WORDS: Final[dict[str, dict[AbsenceKind, str]]] = {
         "loading": "嵌入模型仍在加载，请稍后再搜索。",
     },
 }
+_CATCHING_UP: Final = {
+    "en": "The files of this memory are still being compared with the index, so something may be "
+    "missing here. Search again later.",
+    "zh": "记忆的文件仍在与索引比对，这里可能缺少内容。请稍后再搜索。",
+}
 _TOLD: Final = "keywords_only_told"
 
 
@@ -63,6 +72,11 @@ def not_heard(shared: dict[str, Any], *, to: str) -> None:
     told: dict[tuple[str, AbsenceKind], int] = shared.get(_TOLD, {})
     for one in [one for one in told if one[0] == to]:
         del told[one]
+
+
+def catching_up(language: str) -> str:
+    """That files are still being brought into the index."""
+    return _CATCHING_UP.get(language, _CATCHING_UP["en"])
 
 
 def words_of(absence: Absence, language: str) -> str:

@@ -10,8 +10,9 @@ from typing import Final
 
 from agentscope_reme.files.session_names import DIALOG_FOLDER
 from agentscope_reme.schema import FileChunk, FileLink, SearchHit
-from agentscope_reme.store.base import BaseFileStore, SearchFilter
+from agentscope_reme.store.base import BaseFileStore
 from agentscope_reme.store.filters import days_within
+from agentscope_reme.store.records import SearchFilter
 
 _SAID: Final = re.compile(r"session/images/([^/]+)/msg-([0-9a-f]+)-image-\d+\.\w+")
 _PART: Final = 3

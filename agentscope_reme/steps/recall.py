@@ -17,14 +17,13 @@ from agentscope_reme.steps.answers import pack_hits
 from agentscope_reme.steps.base import BaseStep, Ref
 from agentscope_reme.steps.keywords_only import not_heard
 from agentscope_reme.steps.search import SearchStep
+from agentscope_reme.steps.search_arguments import PROMPT
 from agentscope_reme.tools.file_operations import FileOperations
 from agentscope_reme.tools.scope import AGENT
 from agentscope_reme.vault.live_view import LiveView
 
 _HITS: Final = 12
 _PICTURES: Final = 3
-_TOLD: Final = "recall"
-"""Prompts hear on their own, once, that vectors are missing."""
 
 LONGEST_QUERY: Final = 2000
 """Characters of a query that are looked at: a pasted document is not a question."""
@@ -59,7 +58,7 @@ class RecallStep(BaseStep[RecallResult]):
             limit=_HITS,
             expand_links=arguments.media,
             vector_deadline_ms=max(1, self.settings.recall_deadline_ms // 2),
-            told=_TOLD,
+            told=PROMPT,
             pictures=arguments.media,
         )
         answer, kept, tokens = pack_hits(
@@ -69,7 +68,7 @@ class RecallStep(BaseStep[RecallResult]):
             notice=found.notice,
         )
         if found.notice not in answer:
-            not_heard(self.context.application.metadata, to=_TOLD)
+            not_heard(self.context.application.metadata, to=PROMPT)
         linked = arguments.media and any(hit.outlinks or hit.media_type for hit in kept)
         media = await asyncio.to_thread(self._pictures, kept) if linked else []
         return RecallResult(

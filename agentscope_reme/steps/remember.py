@@ -20,7 +20,7 @@ from agentscope_reme.results import RememberResult
 from agentscope_reme.schema import content_hash
 from agentscope_reme.steps.base import BaseStep, Ref
 from agentscope_reme.steps.forget_documents import REMEMBERED, is_sources
-from agentscope_reme.store.base import SearchFilter
+from agentscope_reme.store.records import SearchFilter
 from agentscope_reme.tools.scope import OWNER
 from agentscope_reme.workspace import is_markdown
 

@@ -13,15 +13,15 @@ from agentscope_reme.errors import BadInput, ModelRequired
 from agentscope_reme.results import BranchCounts, SearchResult
 from agentscope_reme.runtime.embedding_calls import Absence
 from agentscope_reme.schema import SearchHit
-from agentscope_reme.steps.answers import show_hits
+from agentscope_reme.steps.answers import NOTHING_FOUND, NOTHING_NEW, show_empty, show_hits
 from agentscope_reme.steps.base import BaseStep, Ref
 from agentscope_reme.steps.fusion import fuse, keep_branch_leaders
-from agentscope_reme.steps.keywords_only import notice_once, words_of
+from agentscope_reme.steps.keywords_only import catching_up, notice_once, words_of
 from agentscope_reme.steps.picture_hits import with_days, with_pictures
 from agentscope_reme.steps.search_arguments import SearchArguments
 from agentscope_reme.steps.seen import SeenChunks
-from agentscope_reme.store.base import SearchFilter
 from agentscope_reme.store.filters import asks_for_days
+from agentscope_reme.store.records import SearchFilter
 
 RAW_LAYERS: Final = ("session",)
 """Layers that answer after the distilled ones."""
@@ -45,6 +45,8 @@ class SearchStep(BaseStep[SearchResult]):
     clock = Ref(lambda parts: parts.clock)
     embedder = Ref(lambda parts: parts.embedder)
     language = Ref(lambda parts: parts.language)
+    index = Ref(lambda parts: parts.vault.index)
+    workspace = Ref(lambda parts: parts.workspace)
 
     async def execute(self) -> SearchResult:
         """Run the search described by the run's values.
@@ -79,7 +81,7 @@ class SearchStep(BaseStep[SearchResult]):
         answer, shown = show_hits(
             hits,
             self.settings.tool_answer_bytes,
-            repeated=bool(shown_before) and not hits,
+            nothing="" if hits else await self._nothing(arguments, repeated=bool(shown_before)),
             notice=notice,
         )
         self._remember(arguments, hits[:shown])
@@ -91,6 +93,15 @@ class SearchStep(BaseStep[SearchResult]):
             keywords_only=absence is not None,
             notice=notice,
         )
+
+    async def _nothing(self, arguments: SearchArguments, *, repeated: bool) -> str:
+        """Why nothing is shown; prompts show no such words, so nothing is counted for them."""
+        if repeated:
+            return NOTHING_NEW
+        if arguments.for_prompt or self.index.is_catching_up:
+            return NOTHING_FOUND
+        held = await asyncio.to_thread(self.store.stats)
+        return NOTHING_FOUND if held.chunks else show_empty(self.workspace.root, self.language)
 
     async def _absence(
         self, arguments: SearchArguments, vector: list[float] | None, counts: BranchCounts
@@ -105,7 +116,9 @@ class SearchStep(BaseStep[SearchResult]):
 
     def _notice(self, arguments: SearchArguments, absence: Absence | None) -> str:
         shared = self.context.application.metadata
-        return notice_once(shared, absence, to=arguments.told, language=self.language)
+        told = notice_once(shared, absence, to=arguments.told, language=self.language)
+        behind = catching_up(self.language) if self.index.is_catching_up else ""
+        return f"{behind} {told}".strip()
 
     def _turn(self, arguments: SearchArguments) -> AbstractAsyncContextManager[object]:
         """Searches of one tool context wait for each other: a passage is shown once."""

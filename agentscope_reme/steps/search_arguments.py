@@ -11,10 +11,12 @@ from pydantic_core import PydanticCustomError
 
 from agentscope_reme.messages import DataBlock
 from agentscope_reme.steps.fusion import VECTOR_WEIGHTS, Fusion
-from agentscope_reme.store.base import SearchFilter
+from agentscope_reme.store.records import SearchFilter
 
 CANDIDATES_PER_HIT: Final = 5
 MOST_CANDIDATES: Final = 200
+PROMPT: Final = "recall"
+"""Who is told when hits go into a prompt: prompts hear on their own that vectors are missing."""
 
 
 class SearchArguments(BaseModel):
@@ -56,6 +58,11 @@ class SearchArguments(BaseModel):
     def with_fusion(self, default: Fusion) -> SearchArguments:
         """The same with a way of combining rankings: the default one, when none was asked for."""
         return self if self.fusion else self.model_copy(update={"fusion": default})
+
+    @property
+    def for_prompt(self) -> bool:
+        """Whether the hits go into a prompt and nobody reads the answer."""
+        return self.told == PROMPT
 
     @property
     def vector_share(self) -> float:

@@ -7,18 +7,13 @@ from typing import TYPE_CHECKING
 from agentscope_reme.late_names import late_names
 
 if TYPE_CHECKING:
-    from agentscope_reme.store.base import (
-        BaseFileStore,
-        FileStamp,
-        IndexedFile,
-        SearchFilter,
-        StoreStats,
-    )
+    from agentscope_reme.store.base import BaseFileStore
     from agentscope_reme.store.bm25 import BM25Index
     from agentscope_reme.store.catalog import FileCatalog
     from agentscope_reme.store.graph import FileGraph
     from agentscope_reme.store.indexer import FileIndexer
     from agentscope_reme.store.local_store import LocalFileStore
+    from agentscope_reme.store.records import FileStamp, IndexedFile, SearchFilter, StoreStats
     from agentscope_reme.store.watcher import WorkspaceWatcher
 
 __all__ = [
@@ -39,12 +34,13 @@ __all__ = [
 __getattr__, __dir__ = late_names(
     __name__,
     {
-        "base": "BaseFileStore FileStamp IndexedFile SearchFilter StoreStats",
+        "base": "BaseFileStore",
         "bm25": "BM25Index",
         "catalog": "FileCatalog",
         "graph": "FileGraph",
         "indexer": "FileIndexer",
         "local_store": "LocalFileStore",
+        "records": "FileStamp IndexedFile SearchFilter StoreStats",
         "watcher": "WorkspaceWatcher",
     },
 )

@@ -36,6 +36,10 @@ _ASKED_AHEAD: Final = 4
 """Questions per helper: so many certainly fit into a pipe."""
 _PATIENCE_SECONDS: Final = 60.0
 _START_PATIENCE_SECONDS: Final = 20.0
+_ENVIRONMENT: Final = {
+    "OPENBLAS_NUM_THREADS": "1",  # else one for each processor
+    "PYDANTIC_DISABLE_PLUGINS": "1",  # else it reads what every installed package says of itself
+}
 _COMMAND: Final = (
     "import sys; sys.path[:] = sys.argv[1:]; "
     "from agentscope_reme.store.bulk_worker import main; main()"
@@ -135,7 +139,7 @@ class _Helper:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},  # else one for each processor
+                env={**os.environ, **_ENVIRONMENT},
                 creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
             )
         except (OSError, ValueError, RuntimeError) as error:  # the last: this program is ending
@@ -205,6 +209,13 @@ def _questions(
 def _answered(helper: _Helper) -> Iterator[FlatFile | None]:
     for rows in helper.answer(_PATIENCE_SECONDS):
         yield None if rows is None else FlatFile(FileRows(*rows))
+
+
+def usable_processors() -> int:
+    """How many processors this process may use: a container or ``taskset`` may allow fewer."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _module_places() -> list[str]:

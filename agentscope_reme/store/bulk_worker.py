@@ -8,6 +8,7 @@ it is read.
 
 from __future__ import annotations
 
+import gc
 import marshal
 import os
 import struct
@@ -16,6 +17,7 @@ from collections.abc import Callable
 from typing import Any, BinaryIO, Final
 
 LENGTH: Final = struct.Struct("<Q")
+_OBJECTS_BETWEEN_COLLECTIONS: Final = 20_000
 
 
 def rules(fingerprint: str) -> str:
@@ -43,6 +45,8 @@ def serve(questions: BinaryIO, answers: BinaryIO) -> None:
     if setting is None:
         return
     fingerprint, understood = _reader(*setting)
+    gc.freeze()  # modules and dictionaries stay; what a file leaves behind is gone without help
+    gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
     send(answers, rules(fingerprint))
     while (asked := receive(questions)) is not None:
         send(answers, tuple(understood(*file) for file in asked))
@@ -51,24 +55,21 @@ def serve(questions: BinaryIO, answers: BinaryIO) -> None:
 def _reader(
     root: str, chunk_byte_size: int, max_indexed_file_bytes: int, dictionary: str | None
 ) -> tuple[str, Callable[[str, int], tuple[Any, ...] | None]]:
-    from agentscope_reme.files.disk import Disk
-    from agentscope_reme.settings import Settings
     from agentscope_reme.store.flat_file import flattened
     from agentscope_reme.store.indexed_text import IndexedText
-    from agentscope_reme.store.indexer import FileIndexer, index_fingerprint
+    from agentscope_reme.store.indexer import FileIndexer, PlainRules, index_fingerprint
     from agentscope_reme.store.tokenizers import MemoryTokenizer
     from agentscope_reme.workspace import Workspace
 
-    settings = Settings(
-        chunk_byte_size=chunk_byte_size, max_indexed_file_bytes=max_indexed_file_bytes
-    )
+    settings = PlainRules(chunk_byte_size, max_indexed_file_bytes)
     tokenizer = MemoryTokenizer(dictionary)
     indexer, text = FileIndexer(settings), IndexedText(tokenizer)
-    workspace, disk = Workspace(root), Disk()
+    workspace = Workspace(root)
 
     def understood(path: str, mtime_ns: int) -> tuple[Any, ...] | None:
         try:
-            data = disk.read(workspace.locate_normalised(path))
+            with open(f"{workspace.root}/{workspace.real(path)}", "rb", buffering=0) as opened:
+                data = opened.read()
             if len(data) > max_indexed_file_bytes:
                 return None
             file = indexer.index(path, data, mtime_ns=mtime_ns)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from agentscope_reme.store.base import FileStamp
+from agentscope_reme.store.records import FileStamp
 
 
 @dataclass(frozen=True, slots=True)

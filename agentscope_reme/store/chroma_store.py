@@ -8,8 +8,8 @@ from importlib.util import find_spec
 from agentscope_reme.errors import BadInput, StorageFailed
 from agentscope_reme.schema import SearchHit
 from agentscope_reme.settings import Settings
-from agentscope_reme.store.base import SearchFilter
 from agentscope_reme.store.local_store import LocalFileStore
+from agentscope_reme.store.records import SearchFilter
 from agentscope_reme.store.shadow import LocalShadow
 from agentscope_reme.store.tokenizers import MemoryTokenizer
 from agentscope_reme.workspace import Workspace

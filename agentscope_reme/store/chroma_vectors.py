@@ -12,13 +12,13 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from agentscope_reme.errors import BadInput, StorageFailed
+from agentscope_reme.errors import StorageFailed
 from agentscope_reme.store.chroma_database import ChromaDatabase
 from agentscope_reme.store.passage_rows import Living
 from agentscope_reme.store.postings import Bools
 from agentscope_reme.store.stored_vectors import StoredVectors, known_texts
 from agentscope_reme.store.vector_spaces import TABLES, table_for, table_of
-from agentscope_reme.store.vectors import Floats, Vector, normalised
+from agentscope_reme.store.vectors import Floats, Vector, hash_bytes, normalised
 
 _log: Final = logging.getLogger(__name__)
 _WIDER: Final = 4
@@ -99,7 +99,7 @@ class ChromaVectors(StoredVectors):
         width = self._database.width if same else None
         ready: dict[str, Floats] = {}
         for key, vector in vectors.items():
-            ready[_checked(key)] = array = normalised(vector, width)
+            ready[hash_bytes(key).hex()] = array = normalised(vector, width)
             width = len(array)
         texts = known_texts(connection, list(ready))
         ready = {key: array for key, array in ready.items() if key in texts}
@@ -249,12 +249,3 @@ def _empty(connection: sqlite3.Connection) -> None:
         f"DELETE FROM meta WHERE key IN ({marks}) AND SUBSTR(value, 1, ?) = ?",
         (*TABLES, len(_PREFIX), _PREFIX),
     )
-
-
-def _checked(key: str) -> str:
-    try:
-        return bytes.fromhex(key).hex()
-    except ValueError as error:
-        raise BadInput(
-            key, "this is no text hash", "Use the keys `missing_vectors` gave."
-        ) from error

@@ -5,9 +5,11 @@ A query costs as many numpy calls as there are kinds of work, not as there are p
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +19,8 @@ from agentscope_reme.store.postings import Floats, Found, Ints, Part
 
 Numbers = NDArray[np.intp]
 _NONE: Numbers = np.empty(0, np.intp)
+_ROUNDED_UP: Final = 1 + 1e-5
+"""A sum of some float32 gains is not larger than the exact one by more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +31,14 @@ class FoundTerms:
         docs: document numbers, ascending within each list.
         counts: how often each contains the term.
         sizes: the length of each list.
+        ends: where each list ends.
         weights: what each list's term is worth; as many for every part.
-        terms: how many terms there are.
     """
 
     docs: Numbers
     counts: Floats
     sizes: list[int]
+    ends: list[int]
     weights: list[float]
 
     def sample(self, enough: int) -> Numbers:
@@ -41,10 +46,39 @@ class FoundTerms:
         terms = len(self.weights)
         for term in range(terms - 1, -1, -1):
             if sum(self.sizes[term::terms]) >= enough:
-                ends = list(accumulate(self.sizes))
-                lists = range(term, len(self.sizes), terms)
-                return np.concatenate([self.docs[ends[i] - self.sizes[i] : ends[i]] for i in lists])
+                return self._between(term, term)
         return _NONE
+
+    def essential(self, gains: Floats, floor: float) -> Numbers:
+        """Documents among which all are whose score reaches a floor.
+
+        Those are the documents of the rarer terms: the commonest ones, as long as the best gains
+        of all of them together are below the floor, cannot lift a document by themselves (MaxScore:
+        Turtle and Flood 1995, "Query evaluation: strategies and optimizations").
+
+        Args:
+            gains: what each entry of the lists adds to the score of its document.
+            floor: a score some document has, or 0.
+        """
+        terms = len(self.weights)
+        starts = [0, *self.ends[:-1]]
+        begun = bisect_left(starts, self.ends[-1])  # all but the empty lists at the end
+        best = np.zeros(len(starts), np.float32)
+        # For an empty list this is a gain of another one: too much, which does no harm.
+        best[:begun] = np.maximum.reduceat(gains, starts[:begun])
+        reached = best.reshape(-1, terms).max(axis=0).cumsum()
+        term = min(int(reached.searchsorted(floor / _ROUNDED_UP)), terms - 1)
+        return self._between(term, terms - 1) if term else self.docs
+
+    def _between(self, first: int, last: int) -> Numbers:
+        """The documents of some terms, those of one part behind those of another."""
+        terms = len(self.weights)
+        return np.concatenate(
+            [
+                self.docs[self.ends[at + first] - self.sizes[at + first] : self.ends[at + last]]
+                for at in range(0, len(self.sizes), terms)
+            ]
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,16 +129,17 @@ class Columns:
         """
         chosen = [found[term] for found in lists for term, _weight in weights]
         if not chosen:
-            return FoundTerms(_NONE, np.empty(0, np.float32), [], [])
+            return FoundTerms(_NONE, np.empty(0, np.float32), [], [], [])
         docs = np.concatenate([docs for docs, _counts in chosen], dtype=np.intp)
         counts = np.concatenate([counts for _docs, counts in chosen], dtype=np.float32)
         sizes = [len(docs) for docs, _counts in chosen]
-        start, begin = 0, 0
-        for number, part in enumerate(self.parts):
-            end = begin + sum(sizes[number * len(weights) : (number + 1) * len(weights)])
-            docs[begin:end] += start
+        ends = list(accumulate(sizes))
+        start = begin = 0
+        for part, end in zip(self.parts, ends[len(weights) - 1 :: len(weights)], strict=True):
+            if start and end > begin:
+                docs[begin:end] += start
             start, begin = start + len(part), end
-        return FoundTerms(docs, counts, sizes, [weight for _term, weight in weights])
+        return FoundTerms(docs, counts, sizes, ends, [weight for _term, weight in weights])
 
     def gains(self, found: FoundTerms) -> Floats:
         """What each entry of the lists adds to the score of its document."""

@@ -3,6 +3,9 @@
 A generation that is damaged, foreign or laid out in another way is set aside and an empty one
 takes its place, marked as incomplete; its vectors are carried over when they can be read. One that
 was merely made by other rules (tokenizer, chunker) goes on answering until a new one is built.
+
+Of two versions of this library on one workspace the newer one has its way, so that they do not
+replace each other's index for ever: the older one refuses while the newer one is at work.
 """
 
 from __future__ import annotations
@@ -13,11 +16,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from agentscope_reme.errors import StorageFailed
+from agentscope_reme.errors import StorageFailed, sentence
 from agentscope_reme.files.disk import Disk
 from agentscope_reme.files.locks import seconds_left
 from agentscope_reme.store.generations import Generations
-from agentscope_reme.store.index_schema import SCHEMA, SCHEMA_VERSION, check_index, is_damage
+from agentscope_reme.store.index_schema import (
+    SCHEMA,
+    SCHEMA_VERSION,
+    Newer,
+    check_index,
+    is_damage,
+)
 from agentscope_reme.store.vector_spaces import carry_spaces
 from agentscope_reme.workspace import Workspace
 
@@ -66,7 +75,11 @@ class Database:
         return self.generations.notices
 
     def open(self) -> None:
-        """Open the current generation, or make one."""
+        """Open the current generation, or make one.
+
+        Raises:
+            StorageFailed: a newer version of this library made it, and is at work.
+        """
         with self.generations.exclusive():
             self.generations.set_strangers_aside()
             place = self.generations.current()
@@ -79,7 +92,9 @@ class Database:
                 self.close()
                 if not is_damage(error):
                     raise
-                self.notices.append(f"The index {place.name} was set aside: {error}.")
+                if isinstance(error, Newer) and self.generations.others_at_work():
+                    raise _too_old(place, error) from error
+                self.notices.append(f"The index {place.name} was set aside: {sentence(error)}")
                 self._start_generation(place)
             else:
                 self.generations.tidy(place)
@@ -107,7 +122,7 @@ class Database:
         place = self._place
         self.close()
         if reason is not None:
-            self.notices.append(f"The index was set aside: {reason}.")
+            self.notices.append(f"The index was set aside: {sentence(reason)}")
         with self.generations.exclusive():
             self._start_generation(place, keep_old=reason is not None)
 
@@ -267,6 +282,14 @@ class ShadowDatabase(Database):
             self.close()
             self.generations.discard(begun)
         return not self.outdated
+
+
+def _too_old(place: Path, error: Newer) -> StorageFailed:
+    return StorageFailed(
+        place.name,
+        f"a newer version of this library made the index and uses it: {error}",
+        "Update this process, or close the newer one; the files are safe.",
+    )
 
 
 def _connect(place: Path, *, create: bool = False) -> sqlite3.Connection:

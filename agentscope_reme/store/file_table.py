@@ -9,7 +9,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from agentscope_reme.store.base import SearchFilter
 from agentscope_reme.store.contradiction import Contradiction
 from agentscope_reme.store.file_entry import FileEntry
 from agentscope_reme.store.filters import (
@@ -19,6 +18,8 @@ from agentscope_reme.store.filters import (
     plain_value,
 )
 from agentscope_reme.store.postings import Bools, Ints
+from agentscope_reme.store.records import SearchFilter
+from agentscope_reme.store.stored_files import Heads
 
 _REMEMBERED_FILTERS: Final = 16
 _SPARE: Final = 1024
@@ -35,6 +36,7 @@ class FileTable:
     def __init__(self, entries: Iterable[FileEntry] = ()) -> None:
         self._by_path: dict[str, tuple[int, int, int, int]] = {}
         self._paths: dict[int, str] = {}
+        self._heads: Heads = {}
         self._masks: dict[tuple[Any, ...], tuple[SearchFilter, Bools]] = {}
         self._last_id = 0
         for entry in entries:
@@ -63,6 +65,17 @@ class FileTable:
         except KeyError:
             raise Contradiction(f"the inverted lists name file {file_id}, which is gone") from None
 
+    def know(self, heads: Heads) -> None:
+        """Keep what hits show of files, until they change."""
+        self._heads.update(heads)
+
+    def heads(self, ids: Iterable[int], read: Callable[[Sequence[int]], Heads]) -> Heads:
+        """What hits show of at least these files; read when one of them changed."""
+        unknown = [i for i in ids if i not in self._heads]
+        if unknown:
+            self._heads.update(read(unknown))
+        return self._heads
+
     def put(self, entry: FileEntry, tags: Collection[str], front_matter: Mapping[str, Any]) -> None:
         """Add a file, or say anew what is known of it."""
         self._add(entry)
@@ -84,6 +97,7 @@ class FileTable:
         if entry is not None:
             del self._by_path[path]
             del self._paths[entry.id]
+            self._heads.pop(entry.id, None)
         return entry
 
     def owners(self, slots_of: Callable[[int], Sequence[int]]) -> Owners:
@@ -139,6 +153,7 @@ class FileTable:
     def _add(self, entry: FileEntry) -> None:
         self._by_path[entry.path] = _numbers(entry)
         self._paths[entry.id] = entry.path
+        self._heads.pop(entry.id, None)
         self._last_id = max(self._last_id, entry.id)
 
 

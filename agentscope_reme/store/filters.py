@@ -8,7 +8,7 @@ from datetime import date, datetime
 from typing import Any, Final
 
 from agentscope_reme.errors import BadInput
-from agentscope_reme.store.base import SearchFilter
+from agentscope_reme.store.records import SearchFilter
 from agentscope_reme.workspace import is_picture, layer_of
 
 TAGS_PER_FILE: Final = 3

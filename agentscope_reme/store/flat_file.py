@@ -15,14 +15,16 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from agentscope_reme.schema import FileChunk, FileLink, FileNode, FrontMatter, text_hash
-from agentscope_reme.store.base import IndexedFile
 from agentscope_reme.store.chunk_kinds import AS_PICTURE, AS_TEXT, PICTURE
 from agentscope_reme.store.filters import plain_value
 from agentscope_reme.store.indexed_text import ChunkWords
 from agentscope_reme.store.postings import LARGEST_COUNT, Document
+from agentscope_reme.store.records import IndexedFile
 from agentscope_reme.store.slots import pack_id, unpack_id
 from agentscope_reme.store.stored_files import UTF_8, UTF_16, unpack_text
 
+_as_json: Final = json.JSONEncoder(default=plain_value).encode
+"""`json.dumps` would make such an encoder anew for every chunk."""
 _WORTH_COMPRESSING_BYTES: Final = 1000
 """Shorter texts stay plain: they shrink by a third, and every hit would pay for unpacking."""
 
@@ -185,7 +187,7 @@ def chunk_row(chunk: FileChunk, searched: bool) -> ChunkRow:
         chunk.end_line,
         _searched_as(chunk) if searched else 0,
         bytes.fromhex(text_hash(chunk.text)),
-        json.dumps(chunk.headings) if chunk.headings else None,
+        _as_json(chunk.headings) if chunk.headings else None,
         packed_metadata(chunk),
         _packed_text(chunk.text),
     )
@@ -216,7 +218,7 @@ def link_row(link: FileLink) -> LinkRow:
 
 def packed_metadata(chunk: FileChunk) -> str | None:
     """A chunk's metadata as it is stored."""
-    return json.dumps(chunk.metadata, default=plain_value) if chunk.metadata else None
+    return _as_json(chunk.metadata) if chunk.metadata else None
 
 
 def storable(text: str) -> str:
@@ -237,4 +239,5 @@ def _words_row(words: ChunkWords | None) -> WordsRow:
     if words is None:
         return None
     counts = np.minimum(words.counts.counts, LARGEST_COUNT).astype("u1")
-    return words.counts.keys.astype("<i8").tobytes(), counts.tobytes(), words.length
+    keys = words.counts.keys.astype("<i8", copy=False)
+    return keys.tobytes(), counts.tobytes(), words.length

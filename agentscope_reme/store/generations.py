@@ -15,11 +15,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from filelock import FileLock, Timeout
-
 from agentscope_reme.errors import StorageFailed
 from agentscope_reme.files.disk import Disk, is_temporary
-from agentscope_reme.files.locks import lock_mode, seconds_left
+from agentscope_reme.files.file_lock import FileLock
+from agentscope_reme.files.locks import seconds_left
+from agentscope_reme.store.open_marker import others_at_work
 from agentscope_reme.workspace import Workspace
 
 _GENERATION: Final = re.compile(r"index-(\d+)\.db")
@@ -60,17 +60,21 @@ class Generations:
         self._workspace.require()
         self._make_folder()
         self._lock_file.parent.mkdir(exist_ok=True)
-        try:
-            patience = seconds_left(_PATIENCE_SECONDS)
-            mode = lock_mode(self._lock_file.parent)
-            with FileLock(self._lock_file, timeout=patience, mode=mode):
-                yield
-        except Timeout as error:
+        lock = FileLock(self._lock_file)
+        if not lock.acquire(seconds_left(_PATIENCE_SECONDS)):
             raise StorageFailed(
                 str(self._folder),
                 "another process has been opening the index for too long",
                 "Close that process, or try again.",
-            ) from error
+            )
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def others_at_work(self) -> bool:
+        """Whether another version of this library has the index open."""
+        return others_at_work(self._workspace)
 
     def set_strangers_aside(self) -> None:
         """Rename folders and the like that stand where a file of the index belongs."""

@@ -78,6 +78,10 @@ class Foreign(sqlite3.DatabaseError):
     """A readable database that is not one of ours, or was made by other rules."""
 
 
+class Newer(Foreign):
+    """A database that a newer version of this library made."""
+
+
 def is_damage(error: sqlite3.Error) -> bool:
     """Whether an error means that the file's content cannot be trusted, not that it is busy."""
     if isinstance(error, Foreign):
@@ -97,16 +101,22 @@ def check_index(connection: sqlite3.Connection, place: Path) -> str:
 
     Raises:
         Foreign: tables are missing, the file is cut short, or it is laid out in another way.
+        Newer: a newer version of this library made it.
     """
-    rows = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
-    missing = _TABLES - {row[0] for row in rows}
-    if missing:
-        raise Foreign(f"it has no table {min(missing)!r}")
+    tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+    missing = _TABLES - {row[0] for row in tables}
+    if "meta" in missing:
+        raise Foreign("it has no table 'meta'")
     rules = dict(
         connection.execute("SELECT key, value FROM meta WHERE key IN ('schema', 'fingerprint')")
     )
-    if rules.get("schema") != SCHEMA_VERSION or "fingerprint" not in rules:
+    schema = str(rules.get("schema"))
+    if schema.isdecimal() and int(schema) > int(SCHEMA_VERSION):
+        raise Newer(f"it is laid out in version {schema}, this library reads {SCHEMA_VERSION}")
+    if schema != SCHEMA_VERSION or "fingerprint" not in rules:
         raise Foreign("it was made by another version of this library")
+    if missing:
+        raise Foreign(f"it has no table {min(missing)!r}")
     _check_size(connection, place)
     return str(rules["fingerprint"])
 

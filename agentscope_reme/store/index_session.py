@@ -109,8 +109,16 @@ class IndexSession:
             self.marker.clear()
 
     def run(self, work: Callable[[], T]) -> T:
-        """Catch up, then work, under the lock; damage found on the way starts an empty index."""
-        with self._mine(), _storage_errors():
+        """Catch up, then work, under the lock; damage found on the way starts an empty index.
+
+        Whoever is in a hurry does not wait for a thread that waits itself.
+        """
+        # No context managers here: every search and every look-up pays for them.
+        if not self.lock.acquire(timeout=seconds_left(threading.TIMEOUT_MAX)):
+            raise StorageFailed(
+                "index", "another thread keeps it busy", "It is brought in step later."
+            )
+        try:
             if not self._is_open:
                 raise Closed(repr(self), "the store is not open", "Call `open()` first.")
 
@@ -123,16 +131,8 @@ class IndexSession:
                     raise
 
             return self._trusted(current)
-
-    @contextmanager
-    def _mine(self) -> Iterator[None]:
-        """Hold `lock`; whoever is in a hurry does not wait for a thread that waits itself."""
-        if not self.lock.acquire(timeout=seconds_left(threading.TIMEOUT_MAX)):
-            raise StorageFailed(
-                "index", "another thread keeps it busy", "It is brought in step later."
-            )
-        try:
-            yield
+        except (sqlite3.Error, OSError) as error:
+            raise _refused(error) from error
         finally:
             self.lock.release()
 
@@ -306,6 +306,10 @@ def _storage_errors() -> Iterator[None]:
     try:
         yield
     except (sqlite3.Error, OSError) as error:
-        raise StorageFailed(
-            "index", f"the index database refused: {error}", "Check free space and permissions."
-        ) from error
+        raise _refused(error) from error
+
+
+def _refused(error: Exception) -> StorageFailed:
+    return StorageFailed(
+        "index", f"the index database refused: {error}", "Check free space and permissions."
+    )

@@ -11,7 +11,6 @@ from typing import Any, Final
 import numpy as np
 
 from agentscope_reme.schema import FileLink
-from agentscope_reme.store.base import SearchFilter
 from agentscope_reme.store.contradiction import Contradiction
 from agentscope_reme.store.file_entry import FileEntry, KeptChunks, PreparedFile, documents_of
 from agentscope_reme.store.file_table import FileTable
@@ -21,11 +20,13 @@ from agentscope_reme.store.indexed_text import ChunkWords, FileWords, IndexedTex
 from agentscope_reme.store.inverted_index import InvertedIndex
 from agentscope_reme.store.passage_context import PassageContext
 from agentscope_reme.store.postings import Document, Ints
+from agentscope_reme.store.records import SearchFilter
 from agentscope_reme.store.slots import first_answer, last_slot_before
 from agentscope_reme.store.stored_files import (
     ENTRY_COLUMNS,
     front_matter_rows,
     load_entries,
+    load_heads,
     load_inlinks,
     load_links,
     unpack_text,
@@ -71,6 +72,7 @@ class IndexState:
         self.revision = latest_revision(connection)
         self._graph = None
         self.files = FileTable(load_entries(connection))
+        self.files.know(load_heads(connection))
         self.index = InvertedIndex(K1, B, CONTEXT)
         self.segments = StoredSegments()
         self.index.adopt(self.segments.load(connection, self.files))

@@ -7,13 +7,13 @@ from collections.abc import Collection, Sequence
 from typing import Final
 
 from agentscope_reme.schema import FileChunk, FileNode
-from agentscope_reme.store.base import FileGrowth, IndexedFile
 from agentscope_reme.store.file_entry import FileEntry, KeptChunks, PreparedFile
 from agentscope_reme.store.flat_file import FlatFile, flattened
 from agentscope_reme.store.index_session import IndexSession
 from agentscope_reme.store.index_state import latest_revision, read_number, write_number
 from agentscope_reme.store.indexed_text import ChunkWords, IndexedText
 from agentscope_reme.store.inverted_index import LARGEST_TAIL
+from agentscope_reme.store.records import FileGrowth, IndexedFile
 from agentscope_reme.store.slots import common_chunks, finished_chunks, first_answer
 from agentscope_reme.store.written_files import (
     delete_chunks_behind,

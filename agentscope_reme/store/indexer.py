@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import mimetypes
 from collections.abc import Mapping, Sequence
-from pathlib import PurePosixPath
-from typing import Any, Final
+from posixpath import splitext
+from typing import Any, Final, NamedTuple, Protocol
 
 from agentscope_reme.chunking import MarkdownFileChunker, chunker_for
 from agentscope_reme.files.documents import MarkdownDocument
@@ -13,11 +13,16 @@ from agentscope_reme.files.markdown_scan import scan_markdown
 from agentscope_reme.files.text_encoding import indexable_text, is_binary, without_surrogates
 from agentscope_reme.files.wikilinks import links_of
 from agentscope_reme.schema import FileChunk, FileNode, FrontMatter, chunk_id, content_hash
-from agentscope_reme.settings import Settings
-from agentscope_reme.store.base import IndexedFile
 from agentscope_reme.store.chunk_kinds import PICTURE
 from agentscope_reme.store.filters import TAGS_PER_FILE, normalise_tags, plain_value
-from agentscope_reme.workspace import MARKDOWN_SUFFIXES, is_markdown, is_picture
+from agentscope_reme.store.records import IndexedFile
+from agentscope_reme.workspace import (
+    MARKDOWN_SUFFIXES,
+    is_hidden,
+    is_markdown,
+    is_picture,
+    layer_of,
+)
 
 TAG_KEYS: Final = ("memory_tags", "tags")
 """Front matter keys whose values are a file's tags; the first ones count first."""
@@ -36,7 +41,26 @@ _LAYERS: Final = frozenset({"daily", "digest", "resource", "memory"})
 SAID_PICTURES: Final = "session/images/"
 """Where the pictures of conversations are kept."""
 _LETTERS: Final = str.maketrans("0123456789abcdef", "abcdefghijklmnop")
-_LOGS: Final = (("session", "dialog"), ("session", "agentscope"))
+_LOGS: Final = ("session/dialog/", "session/agentscope/")
+
+
+class CuttingRules(Protocol):
+    """What of `Settings` shapes chunks."""
+
+    @property
+    def chunk_byte_size(self) -> int:
+        """The largest chunk, in UTF-8 bytes."""
+
+    @property
+    def max_indexed_file_bytes(self) -> int:
+        """The largest file that is read."""
+
+
+class PlainRules(NamedTuple):
+    """`CuttingRules` for a helper process, which starts sooner without `Settings`."""
+
+    chunk_byte_size: int
+    max_indexed_file_bytes: int
 
 
 class FileIndexer:
@@ -47,8 +71,8 @@ class FileIndexer:
         pictures: picture files are indexed, for a model that embeds them.
     """
 
-    def __init__(self, settings: Settings | None = None, *, pictures: bool = False) -> None:
-        self._settings: Final = settings or Settings()
+    def __init__(self, settings: CuttingRules, *, pictures: bool = False) -> None:
+        self._settings: Final = settings
         self._pictures: Final = pictures
         self._markdown_chunker: Final = MarkdownFileChunker(self._settings.chunk_byte_size)
 
@@ -111,15 +135,14 @@ def is_searched_place(path: str) -> bool:
     archives below ``session/agentscope/``, and Markdown at the root do; hidden and internal files
     never.
     """
-    place = PurePosixPath(path)
-    suffix = place.suffix.casefold()
-    if any(part.startswith(".") for part in place.parts):
+    if is_hidden(path):
         return False
-    if len(place.parts) == 1:
+    suffix = splitext(path)[1].casefold()
+    if "/" not in path:
         return suffix in MARKDOWN_SUFFIXES
-    if place.parts[:2] in _LOGS:
+    if path.startswith(_LOGS):
         return suffix == ".jsonl"
-    return place.parts[0] in _LAYERS and suffix in _TEXT
+    return layer_of(path) in _LAYERS and suffix in _TEXT
 
 
 def is_picture_place(path: str) -> bool:
@@ -128,12 +151,12 @@ def is_picture_place(path: str) -> bool:
     Pictures below ``session/images/`` and ``daily/ digest/ resource/ memory/`` are; hidden files
     never.
     """
-    if not is_picture(path) or any(part.startswith(".") for part in path.split("/")):
+    if not is_picture(path) or is_hidden(path):
         return False
-    return path.startswith(SAID_PICTURES) or path.split("/")[0] in _LAYERS
+    return path.startswith(SAID_PICTURES) or layer_of(path) in _LAYERS
 
 
-def index_fingerprint(settings: Settings) -> str:
+def index_fingerprint(settings: CuttingRules) -> str:
     """Names the rules and settings that shape chunks."""
     return f"{_RULES} {settings.chunk_byte_size} {settings.max_indexed_file_bytes}"
 

@@ -1,7 +1,8 @@
 """BM25 over inverted lists: what `BM25Index` and the file store both stand on.
 
 Every query scores all of its terms' lists exhaustively (Robertson and Zaragoza 2009, "The
-Probabilistic Relevance Framework"); in numpy that beats pruning with upper bounds.
+Probabilistic Relevance Framework"): in numpy looking into long lists for a few documents costs
+more. Upper bounds spare it looking for the best among documents that cannot be.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ from agentscope_reme.store.postings import (
     Tail,
 )
 from agentscope_reme.store.segment_building import build_segment, merge_segments
-from agentscope_reme.store.top_scores import best_of, top_values
+from agentscope_reme.store.top_scores import Numbers, nth_best, reaching, top_values
+from agentscope_reme.store.zeros import Zeros
 
 LARGEST_TAIL: Final = 2000
 """Documents kept in dictionaries before they become a segment."""
@@ -54,7 +56,8 @@ class InvertedIndex:
         self.tail = Tail()
         self.live = 0
         self.total_length = 0
-        self._scores: Floats = np.zeros(0, np.float32)
+        self._zeros = Zeros()
+        self._spare = Zeros()
         self._columns: Columns | None = None
         self._asked: tuple[KeywordQuery, FoundTerms, Floats] | None = None
 
@@ -148,13 +151,7 @@ class InvertedIndex:
             return []
         if allowed is not None:
             gains = gains * allowed.take(columns.owners.take(found.docs))
-        scores = self._cleared(len(columns.owners))
-        np.add.at(scores, found.docs, gains)
-        pool = limit if self.context is None else max(limit, self.context.pool)
-        best, values = best_of(scores, found.docs, pool, found.sample(pool))
-        if self.context is not None and len(best):
-            values = self.context.rescored(best, scores, columns.owners, columns.neighbours)
-            best, values = top_values(best, values, limit)
+        best, values = self._best(columns, found, gains, limit)
         owners, slots = columns.owners.take(best), columns.slots.take(best)
         return list(zip(values.tolist(), owners.tolist(), slots.tolist(), strict=True))
 
@@ -162,6 +159,24 @@ class InvertedIndex:
     def parts(self) -> list[Part]:
         """The segments and the tail, in slot order."""
         return [*self.segments, self.tail]
+
+    def _best(
+        self, columns: Columns, found: FoundTerms, gains: Floats, limit: int
+    ) -> tuple[Numbers, Floats]:
+        """Numbers and scores of the best documents and of all tied with the last."""
+        scores = self._zeros.borrow(len(columns.owners) + 1)  # the last one stands for none
+        np.add.at(scores, found.docs, gains)
+        pool = limit if self.context is None else max(limit, self.context.pool)
+        floor = nth_best(scores.take(found.sample(pool)), pool)
+        candidates = reaching(scores, found.essential(gains, floor), floor)
+        best, values = top_values(candidates, scores.take(candidates), pool)
+        if self.context is not None:
+            around, spare = columns.neighbours, self._spare.borrow(len(scores))
+            values = self.context.rescored(best, values, scores, around, spare)
+            self._spare.give_back(spare)
+            best, values = top_values(best, values, limit)
+        self._zeros.give_back(scores, found.docs)
+        return best, values
 
     def _gains(self, columns: Columns, query: KeywordQuery) -> tuple[FoundTerms, Floats]:
         """What is found, and what each find is worth.
@@ -206,14 +221,6 @@ class InvertedIndex:
             average = max(self.total_length, 1) / self.live
             self._columns = Columns.of(parts, self.k1, self.b, average)
         return self._columns
-
-    def _cleared(self, size: int) -> Floats:
-        """A zero for each document, and one more, which stands for no document."""
-        if len(self._scores) != size + 1:
-            self._scores = np.zeros(size + 1, np.float32)
-        else:
-            self._scores.fill(0)
-        return self._scores
 
     def _changed(self) -> None:
         self._columns = self._asked = None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import os
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -15,16 +14,8 @@ from agentscope_reme.files.disk import Disk
 from agentscope_reme.schema import FileChunk, FileLink, FileNode, SearchHit
 from agentscope_reme.settings import Settings
 from agentscope_reme.store.audit import audit_postings
-from agentscope_reme.store.base import (
-    BaseFileStore,
-    FileGrowth,
-    FileStamps,
-    IndexedFile,
-    SearchFilter,
-    StoreCondition,
-    StoreStats,
-)
-from agentscope_reme.store.bulk_reader import BulkReader
+from agentscope_reme.store.base import BaseFileStore
+from agentscope_reme.store.bulk_reader import BulkReader, usable_processors
 from agentscope_reme.store.database import Database, ShadowDatabase
 from agentscope_reme.store.erasing import erase_deleted
 from agentscope_reme.store.filters import asks_for_days, check_filter
@@ -39,10 +30,19 @@ from agentscope_reme.store.indexer import index_fingerprint
 from agentscope_reme.store.keyword_query import KeywordQuery
 from agentscope_reme.store.open_marker import OpenMarker
 from agentscope_reme.store.postings import Bools
+from agentscope_reme.store.records import (
+    FileGrowth,
+    FileStamps,
+    IndexedFile,
+    SearchFilter,
+    StoreCondition,
+    StoreStats,
+)
 from agentscope_reme.store.shadow import LocalShadow
 from agentscope_reme.store.store_counts import count_everything
 from agentscope_reme.store.stored_files import (
     load_chunks,
+    load_heads,
     load_hits,
     load_nodes,
     slots_within,
@@ -126,7 +126,7 @@ class LocalFileStore(BaseFileStore):
         Raises:
             StorageFailed: nothing was changed.
         """
-        latest = {file.node.path: file for file in upserts}
+        latest = {file.path: file for file in upserts}
         gone = [path for path in dict.fromkeys(deletes) if path not in latest]
         IndexWriter(self._session, self._text).apply(list(latest.values()), gone)
 
@@ -143,7 +143,7 @@ class LocalFileStore(BaseFileStore):
 
     def bulk_reader(self) -> BulkReader | None:
         """Helper processes that read many new files; none for a tokenizer they do not know."""
-        helpers = min(os.cpu_count() or 1, self._settings.index_helpers)
+        helpers = min(usable_processors(), self._settings.index_helpers)
         if type(self._tokenizer) is not MemoryTokenizer or not helpers:
             return None
         dictionary = self._tokenizer.user_dictionary
@@ -441,7 +441,9 @@ class LocalFileStore(BaseFileStore):
             ``None`` when one of them is not in the database any more.
         """
         files = self._session.state.files
-        ranked = sorted((-score, files.path(owner), slot) for score, owner, slot in found)
-        scored = [(-score, slot) for score, _path, slot in ranked[: max(limit, 0)]]
-        hits = load_hits(self._connection, scored, branch, where)
-        return hits if len(hits) == len(scored) else None
+        ranked = [(-score, files.path(owner), slot, owner) for score, owner, slot in found]
+        ranked.sort()
+        best = [(-less, path, slot, owner) for less, path, slot, owner in ranked[: max(limit, 0)]]
+        heads = files.heads([one[3] for one in best], partial(load_heads, self._connection))
+        hits = load_hits(self._connection, best, heads, branch, where)
+        return hits if len(hits) == len(best) else None

@@ -11,7 +11,7 @@ from agentscope_reme.files.disk import Disk
 from agentscope_reme.files.growing_file import Extension, GrowingFile
 from agentscope_reme.schema import FileChunk, FileNode
 from agentscope_reme.settings import Settings
-from agentscope_reme.store.base import FileGrowth, FileStamp, IndexedFile
+from agentscope_reme.store.records import FileGrowth, FileStamp, IndexedFile
 
 _FOLLOWED_LOGS: Final = 256
 """Logs that go on without being read anew; each keeps a 16-byte key per chunk."""

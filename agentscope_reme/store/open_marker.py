@@ -14,11 +14,13 @@ import uuid
 from pathlib import Path
 from typing import Final
 
-from filelock import FileLock, Timeout
-
 from agentscope_reme.files.disk import Disk
-from agentscope_reme.files.locks import lock_mode
+from agentscope_reme.files.file_lock import FileLock
+from agentscope_reme.store.index_schema import SCHEMA_VERSION
 from agentscope_reme.workspace import Workspace
+
+_LAYOUT: Final = f"layout {SCHEMA_VERSION}"
+"""Which version of the index an open store works on."""
 
 
 class OpenMarker:
@@ -31,6 +33,7 @@ class OpenMarker:
 
     def __init__(self, workspace: Workspace, disk: Disk) -> None:
         self._folder: Final = workspace.metadata
+        self._workspace: Final = workspace
         self._locks: Final = workspace.locks
         self._disk: Final = disk
         self._place: Path | None = None
@@ -48,8 +51,8 @@ class OpenMarker:
         self._abandoned = [marker for marker in markers if self._is_abandoned(marker)]
         place = self._folder / f"open-{uuid.uuid4().hex}"
         lock = self._lock_of(place)
-        lock.acquire()
-        self._disk.replace(place, f"process {os.getpid()}\n".encode())
+        lock.acquire(-1)
+        self._disk.replace(place, f"process {os.getpid()}\n{_LAYOUT}\n".encode())
         self._place, self._lock = place, lock
 
     def forgive(self) -> None:
@@ -69,20 +72,31 @@ class OpenMarker:
         self._place = self._lock = None
 
     def _is_abandoned(self, marker: Path) -> bool:
-        lock = self._lock_of(marker)
-        try:
-            lock.acquire(timeout=0)
-        except Timeout:
-            return False
-        lock.release()
-        return True
+        return not is_held(self._workspace, marker)
 
     def _lock_of(self, marker: Path) -> FileLock:
-        place = self._lock_place(marker)
-        return FileLock(place, mode=lock_mode(place.parent), thread_local=False)
+        return FileLock(self._lock_place(marker))
 
     def _lock_place(self, marker: Path) -> Path:
         return self._locks / f"{marker.name}.lock"
+
+
+def others_at_work(workspace: Workspace) -> bool:
+    """Whether a store of another version of this library has the index open."""
+    return any(
+        _LAYOUT not in marker.read_text("utf-8", "replace").splitlines()
+        and is_held(workspace, marker)
+        for marker in workspace.metadata.glob("open-*")
+    )
+
+
+def is_held(workspace: Workspace, marker: Path) -> bool:
+    """Whether the store that left a marker is still open."""
+    lock = FileLock(workspace.locks / f"{marker.name}.lock")
+    if not lock.acquire(0):
+        return True
+    lock.release()
+    return False
 
 
 def _remove(place: Path) -> None:

@@ -11,15 +11,18 @@ from agentscope_reme.store.postings import Bools, Floats, Ints
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """By passage number, the passages directly before and after in the same file; -1 for none.
-
-    Taken from scores that end with a zero, -1 gives that zero.
+    """What stands around each passage, by passage number.
 
     A file that grew has its passages in order, but others may stand between them.
+
+    Attributes:
+        beside: the passages directly before and after in the same file, in two columns; -1 for
+            none. Taken from scores that end with a zero, -1 gives that zero.
+        first: the first passage of the same file; 0 for deleted ones.
     """
 
-    before: Ints
-    after: Ints
+    beside: Ints
+    first: Ints
 
     @classmethod
     def of(cls, owners: Ints, alive: Bools) -> Neighbours:
@@ -29,14 +32,17 @@ class Neighbours:
             owners: the file number of every passage; ascending within a file.
             alive: which passages are not deleted.
         """
-        before = np.full(len(owners), -1, np.int64)
-        after = before.copy()
+        beside = np.full((len(owners), 2), -1, np.int64)
+        first = np.zeros(len(owners), np.int64)
         living = np.flatnonzero(alive)
         living = living[np.argsort(owners[living], kind="stable")]  # quick on sorted runs
-        same_file = np.flatnonzero(owners[living[1:]] == owners[living[:-1]])
-        before[living[same_file + 1]] = living[same_file]
-        after[living[same_file]] = living[same_file + 1]
-        return cls(before, after)
+        begins = np.ones(len(living), np.bool_)
+        np.not_equal(owners[living[1:]], owners[living[:-1]], out=begins[1:])
+        same_file = np.flatnonzero(~begins[1:])
+        beside[living[same_file + 1], 0] = living[same_file]
+        beside[living[same_file], 1] = living[same_file + 1]
+        first[living] = living[begins][begins.cumsum() - 1]
+        return cls(beside, first)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,32 +62,37 @@ class PassageContext:
     file: float
     pool: int = 200
 
-    def rescored(self, best: Ints, scores: Floats, owners: Ints, neighbours: Neighbours) -> Floats:
+    def rescored(
+        self, best: Ints, plain: Floats, scores: Floats, neighbours: Neighbours, zeros: Floats
+    ) -> Floats:
         """New scores of the passages numbered `best`.
 
         Args:
             best: passage numbers, at least one.
+            plain: their scores.
             scores: the plain score of every passage, and a last zero, which stands for none.
-            owners: the file number of every passage.
             neighbours: which passages stand next to each other.
+            zeros: as many as there are passages, to write on; they are zeros again afterwards.
         """
-        plain = scores.take(best)
-        around = scores.take(neighbours.before.take(best))
-        around += scores.take(neighbours.after.take(best))
-        around *= np.float32(self.neighbours)
-        of_files = best_of_groups(plain, owners.take(best))
+        beside = scores.take(neighbours.beside.take(best, axis=0))
+        rescored: Floats = beside[:, 0] + beside[:, 1]
+        rescored *= np.float32(self.neighbours)
+        rescored += plain
+        of_files = best_of_groups(plain, neighbours.first.take(best), zeros)
         of_files *= np.float32(self.file)
-        rescored: Floats = plain + around + of_files
+        rescored += of_files
         return rescored
 
 
-def best_of_groups(values: Floats, groups: Ints) -> Floats:
-    """For each value the largest one of its group."""
-    order = groups.argsort()
-    in_order = groups.take(order)
-    is_first = np.ones(len(groups), np.bool_)
-    np.not_equal(in_order[1:], in_order[:-1], out=is_first[1:])
-    largest = np.maximum.reduceat(values.take(order), is_first.nonzero()[0])
-    best = np.empty_like(values)
-    best[order] = largest.take(is_first.cumsum() - 1)
-    return best
+def best_of_groups(values: Floats, groups: Ints, zeros: Floats) -> Floats:
+    """For each value, none negative, the largest one of its group.
+
+    Args:
+        values: in any order.
+        groups: the number of each one's group.
+        zeros: more than the largest of these numbers; they are zeros again afterwards.
+    """
+    np.maximum.at(zeros, groups, values)
+    largest = zeros.take(groups)
+    zeros[groups] = 0
+    return largest

@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,8 +35,7 @@ _PAIR: Final = struct.Struct("<2q")
 _NOTHING: Final[Found] = (np.empty(0, np.uint16), np.empty(0, np.uint8))
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(NamedTuple):
     """One document to be indexed: its distinct term keys, ascending, and how often each occurs.
 
     Arrays, because thousands of documents wait in the tail and a dictionary takes ten times the
@@ -148,19 +147,20 @@ class Segment(Part):
         self.counts = counts
         self.alive = np.ones(len(slots), np.bool_)
         self.dead = 0
+        self._keys = keys.data  # single items of an array are far slower to get at
+        self._offsets = offsets.data
 
     def find(self, keys: Ints) -> list[Found]:
         """The inverted list of each key; empty for unknown ones."""
-        if not len(self.keys):
-            return [_NOTHING] * len(keys)
-        at = self.keys.searchsorted(keys)
-        known = (self.keys.take(at, mode="clip") == keys).tolist()
-        first = self.offsets.take(at).tolist()
-        last = self.offsets.take(at + 1, mode="clip").tolist()
-        return [
-            (self.docs[a:b], self.counts[a:b]) if here else _NOTHING
-            for here, a, b in zip(known, first, last, strict=True)
-        ]
+        known, offsets, size = self._keys, self._offsets, len(self.keys)
+        found = []
+        for at, key in zip(self.keys.searchsorted(keys).tolist(), keys.tolist(), strict=True):
+            if at < size and known[at] == key:
+                part = slice(offsets[at], offsets[at + 1])
+                found.append((self.docs[part], self.counts[part]))
+            else:
+                found.append(_NOTHING)
+        return found
 
     def known_keys(self) -> Ints:
         """The keys that have a list, ascending."""

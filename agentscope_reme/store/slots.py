@@ -6,8 +6,8 @@ import json
 import sqlite3
 from typing import Final
 
-from agentscope_reme.store.base import FileGrowth, IndexedFile
 from agentscope_reme.store.file_entry import FileEntry, KeptChunks
+from agentscope_reme.store.records import FileGrowth, IndexedFile
 
 _ID_DIGITS: Final = 32
 

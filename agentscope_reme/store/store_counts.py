@@ -6,8 +6,8 @@ import json
 import sqlite3
 
 from agentscope_reme.files.pins import PIN_KEY, says_pinned
-from agentscope_reme.store.base import StoreStats
 from agentscope_reme.store.index_session import IndexSession
+from agentscope_reme.store.records import StoreStats
 from agentscope_reme.store.stored_vectors import count_vectors
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import sqlite3
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 from agentscope_reme.schema import (
@@ -15,11 +16,11 @@ from agentscope_reme.schema import (
     FrontMatter,
     SearchHit,
 )
-from agentscope_reme.store.base import SearchFilter
 from agentscope_reme.store.chunk_kinds import PICTURE
 from agentscope_reme.store.file_entry import FileEntry
-from agentscope_reme.store.filters import days_of_chunk, days_within
+from agentscope_reme.store.filters import date_of, days_of_chunk, days_within
 from agentscope_reme.store.index_schema import Foreign
+from agentscope_reme.store.records import SearchFilter
 from agentscope_reme.store.slots import unpack_id
 
 UTF_8: Final = b"\0"
@@ -34,6 +35,16 @@ _NODE_COLUMNS: Final = (
     "name, description, front_matter, front_matter_error, tags"
 )
 _CHUNK_COLUMNS: Final = "id, start_line, end_line, headings, metadata, text"
+_HIT_ROWS: Final = (
+    "SELECT slot, id, start_line, end_line, headings, text, metadata FROM chunks WHERE slot"
+)
+
+Ranked = tuple[float, str, int, int]
+"""Score, path, slot and file number of a chunk that was found."""
+FileHead = tuple[str, str, str | None]
+"""Name, description and, where it has a date, the front matter of a file."""
+Heads = dict[int, FileHead]
+_NO_HEAD: Final[FileHead] = ("", "", None)
 
 
 def load_entries(connection: sqlite3.Connection) -> list[FileEntry]:
@@ -104,34 +115,57 @@ def _links(connection: sqlite3.Connection, where: str, parameters: Sequence[str]
     ]
 
 
+def load_heads(connection: sqlite3.Connection, ids: Sequence[int] | None = None) -> Heads:
+    """What hits show of some files, or of all of them, by number."""
+    statement = (
+        "SELECT id, name, description, "
+        "CASE WHEN front_matter LIKE '%\"date\"%' THEN front_matter END FROM files"
+    )
+    if ids is None:
+        rows = connection.execute(statement).fetchall()
+    else:
+        rows = _rows_in(connection, f"{statement} WHERE id", ids)
+    return {row[0]: row[1:] if any(row[1:]) else _NO_HEAD for row in rows}
+
+
 def load_hits(
     connection: sqlite3.Connection,
-    scored: Sequence[tuple[float, int]],
+    ranked: Sequence[Ranked],
+    heads: Mapping[int, FileHead],
     branch: str,
     where: SearchFilter | None = None,
 ) -> list[SearchHit]:
-    """The chunks in these slots as hits, in the given order.
+    """Chunks as hits, in the given order, as far as they and their files are still there.
 
     Args:
-        scored: ``(score, slot)``, best first.
+        ranked: the chunks, best first.
+        heads: what is shown of their files.
         branch: what found them, ``keyword`` or ``vector``.
         where: of several days of a chunk, the last one within this condition is shown.
     """
-    rows: dict[int, tuple[Any, ...]] = {}
-    for start in range(0, len(scored), _ASKED_AT_ONCE):
-        slots = [slot for _score, slot in scored[start : start + _ASKED_AT_ONCE]]
-        marks = ",".join("?" * len(slots))
-        statement = (
-            "SELECT slot, chunks.id, start_line, end_line, headings, text, path, name, "
-            "description, front_matter, metadata "
-            f"FROM chunks JOIN files ON files.id = file_id WHERE slot IN ({marks})"
-        )
-        rows.update({row[0]: row for row in connection.execute(statement, slots)})
+    slots = [slot for _score, _path, slot, _owner in ranked]
+    rows = {row[0]: row for row in _rows_in(connection, _HIT_ROWS, slots)}
     return [
-        _hit(rows[slot], score, branch, rank, where)
-        for rank, (score, slot) in enumerate(scored, 1)
-        if slot in rows
+        _hit(rows[slot], heads[owner], path, score, branch, rank, where)
+        for rank, (score, path, slot, owner) in enumerate(ranked, 1)
+        if slot in rows and owner in heads
     ]
+
+
+def _rows_in(
+    connection: sqlite3.Connection, statement: str, numbers: Sequence[int]
+) -> list[tuple[Any, ...]]:
+    """The rows of a statement that ends with the name of a column, which has these numbers."""
+    rows: list[tuple[Any, ...]] = []
+    for start in range(0, len(numbers), _ASKED_AT_ONCE):
+        asked = numbers[start : start + _ASKED_AT_ONCE]
+        rows += connection.execute(_one_of(statement, len(asked)), asked).fetchall()
+    return rows
+
+
+@lru_cache
+def _one_of(statement: str, count: int) -> str:
+    return f"{statement} IN ({','.join('?' * count)})"
 
 
 def unpack_text(blob: bytes) -> str:
@@ -180,27 +214,46 @@ def _links_of(connection: sqlite3.Connection, file_id: int, path: str) -> tuple[
 
 
 def _hit(
-    row: tuple[Any, ...], score: float, branch: str, rank: int, where: SearchFilter | None
+    row: tuple[Any, ...],
+    head: FileHead,
+    path: str,
+    score: float,
+    branch: str,
+    rank: int,
+    where: SearchFilter | None,
 ) -> SearchHit:
-    _slot, chunk, start, end, headings, text, path, name, description, extra, metadata = row
+    _slot, chunk, start, end, headings, text, metadata = row
+    name, description, extra = head
+    path = path if path.isascii() else _askable(path)
+    media_type = _picture_type(metadata)
+    return SearchHit.unchecked(
+        {
+            "chunk_id": unpack_id(chunk),
+            "path": path,
+            "start_line": start,
+            "end_line": end,
+            "text": f"[{media_type}] {path}" if media_type else unpack_text(text),
+            "headings": tuple(json.loads(headings)) if headings else (),
+            "score": score,
+            "scores": {branch: score},
+            "ranks": {branch: rank},
+            "date": _shown_day(path, extra, metadata, where),
+            "name": name,
+            "description": description,
+            "media_type": media_type,
+        }
+    )
+
+
+def _shown_day(
+    path: str, extra: str | None, metadata: str | None, where: SearchFilter | None
+) -> str | None:
+    """The last day of a chunk, of those a condition asks for if it has any of them."""
+    if extra is None and metadata is None:
+        return date_of(path)
     days = _days(path, extra, metadata)
     shown = days_within(where, days) or days
-    media_type = _picture_type(metadata)
-    return SearchHit(
-        chunk_id=unpack_id(chunk),
-        path=path,
-        start_line=start,
-        end_line=end,
-        text=f"[{media_type}] {path}" if media_type else unpack_text(text),
-        media_type=media_type,
-        headings=tuple(json.loads(headings)) if headings else (),
-        score=score,
-        scores={branch: score},
-        ranks={branch: rank},
-        date=shown[-1] if shown else None,
-        name=name,
-        description=description,
-    )
+    return shown[-1] if shown else None
 
 
 def _picture_type(metadata: str | None) -> str:

@@ -7,14 +7,13 @@ from collections.abc import Mapping, Sequence
 from itertools import compress
 from typing import Final
 
-from agentscope_reme.errors import BadInput
 from agentscope_reme.store.chunk_kinds import AS_PICTURE, AS_TEXT
 from agentscope_reme.store.passage_rows import Living, PassageRows
 from agentscope_reme.store.postings import Bools
 from agentscope_reme.store.stored_files import unpack_text
 from agentscope_reme.store.vector_index import Kind, VectorIndex
 from agentscope_reme.store.vector_spaces import newest_table, spaces, table_for, table_of
-from agentscope_reme.store.vectors import Floats, Vector, normalised, packed, readable
+from agentscope_reme.store.vectors import Floats, Vector, hash_bytes, normalised, packed, readable
 from agentscope_reme.workspace import PICTURE_SUFFIXES
 
 _AT_ONCE: Final = 500
@@ -96,7 +95,7 @@ class StoredVectors:
         width = _usual_width(connection, known) if known else None
         ready = {}
         for key, vector in vectors.items():
-            ready[_hash_bytes(key)] = array = normalised(vector, width)
+            ready[hash_bytes(key)] = array = normalised(vector, width)
             width = len(array)
         texts = known_texts(connection, list(vectors))
         if not texts:
@@ -210,7 +209,7 @@ def known_texts(connection: sqlite3.Connection, keys: Sequence[str]) -> set[str]
     """Those of some text hashes that a chunk has."""
     found: set[str] = set()
     for start in range(0, len(keys), _AT_ONCE):
-        wanted = [_hash_bytes(key) for key in keys[start : start + _AT_ONCE]]
+        wanted = [hash_bytes(key) for key in keys[start : start + _AT_ONCE]]
         marks = ", ".join("?" * len(wanted))
         query = f"SELECT DISTINCT text_hash FROM chunks WHERE text_hash IN ({marks})"
         found.update(key.hex() for (key,) in connection.execute(query, wanted))
@@ -267,12 +266,3 @@ def _usual_width(connection: sqlite3.Connection, table: str) -> int | None:
         "GROUP BY size ORDER BY COUNT(*) DESC LIMIT 1"
     ).fetchone()
     return None if row is None else int(row[0]) // _BYTES_PER_NUMBER
-
-
-def _hash_bytes(key: str) -> bytes:
-    try:
-        return bytes.fromhex(key)
-    except ValueError as error:
-        raise BadInput(
-            key, "this is no text hash", "Use the keys `missing_vectors` gave."
-        ) from error

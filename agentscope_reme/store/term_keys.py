@@ -68,8 +68,10 @@ class TermCounts:
     @classmethod
     def of(cls, keys: Keys) -> TermCounts:
         """Count keys, which come as often as their terms occur, in any order."""
-        keys = np.sort(keys)
-        is_new = np.ones(len(keys) + 1, np.bool_)  # the last one marks the end
+        keys = keys.copy()
+        keys.sort()
+        is_new = np.empty(len(keys) + 1, np.bool_)
+        is_new[0] = is_new[-1] = True  # the last one marks the end
         np.not_equal(keys[1:], keys[:-1], out=is_new[1:-1])
         starts = is_new.nonzero()[0]
         return cls(keys[starts[:-1]], starts[1:] - starts[:-1])
@@ -107,7 +109,7 @@ class KnownKeys:
     def of(self, words: Sequence[str]) -> list[int]:
         """The keys of all words, as often as they occur, in no order."""
         found = list(map(self._single.get, words))
-        if None not in found:
+        if all(found):  # `None not in found` would compare every number with it
             return cast("list[int]", found)
         keys = [key for key in found if key is not None]
         for word in [word for word, key in zip(words, found, strict=True) if key is None]:

@@ -25,6 +25,7 @@ from agentscope_reme.store.scripts import (
     IDENTIFIER_PART,
     UNSPACED_RUN,
     WORD,
+    ascii_pieces,
 )
 from agentscope_reme.store.stop_words import QUERY_NOISE
 from agentscope_reme.store.term_keys import Keys, KnownKeys, pair_keys, term_key
@@ -86,7 +87,7 @@ class MemoryTokenizer:
     def keys(self, text: str) -> Keys:
         """The `term_key` of each of `terms`: the same by a quicker way."""
         if text.isascii():
-            return np.array(self._words.of(ASCII_WORD.findall(text)), np.int64)
+            return np.array(self._words.of(ascii_pieces(text)), np.int64)
         text = _composed(text)
         found = self._words.of(WORD.findall(text))
         for run in UNSPACED_RUN.findall(text):
@@ -96,7 +97,8 @@ class MemoryTokenizer:
         if not han:
             return np.array(found, np.int64)
         han = unicodedata.normalize("NFKC", han)
-        found += self._han_words.of(list(self._han_cutter()(han)))
+        words = self._han_cutter()(han)
+        found += self._han_words.of(words if isinstance(words, list) else list(words))
         keys = np.array(found, np.int64)
         return np.concatenate((keys[keys != _NEWLINE_KEY], pair_keys(han)))
 
@@ -110,10 +112,11 @@ class MemoryTokenizer:
         strong: dict[str, float] = {}
         weak: dict[str, float] = {}
         for word in WORD.findall(text):
-            noise = _folded(word) in QUERY_NOISE and not _is_symbolic(word)
-            found = weak if noise else strong
-            for term, weight in _weighted_terms(word):
-                found[term] = max(weight, found.get(term, 0.0))
+            is_noise, terms = _asked_word(word)
+            found = weak if is_noise else strong
+            for term, weight in terms:
+                if weight > found.get(term, 0.0):
+                    found[term] = weight
         if text.isascii():
             return strong or weak
         for run in HAN_RUN.findall(text):
@@ -159,7 +162,10 @@ def han_cutter(user_dictionary: Path | None = None) -> HanCutter:
 
 
 def _word_keys(word: str) -> tuple[int, ...]:
-    return tuple(map(term_key, _word_terms(word)))
+    """The keys of a word, or of the words of a piece of ASCII text."""
+    if not word.isascii():
+        return tuple(map(term_key, _word_terms(word)))
+    return tuple(map(term_key, chain.from_iterable(map(_word_terms, ASCII_WORD.findall(word)))))
 
 
 def _one_key(word: str) -> tuple[int, ...]:
@@ -182,6 +188,13 @@ def _word_terms(word: str) -> tuple[str, ...]:
     if len(parts) == 1 and (whole[-1] not in "+#" or len(parts[0]) == 1):
         return (whole,)  # C++ is not C, but counter++ is counter
     return tuple(dict.fromkeys([whole, *(_stem(part[:_LONGEST_TERM]) for part in parts)]))
+
+
+@lru_cache(maxsize=4096)
+def _asked_word(word: str) -> tuple[bool, list[tuple[str, float]]]:
+    """Whether a word of a query asks for nothing by itself, and its terms with their weights."""
+    is_noise = _folded(word) in QUERY_NOISE and not _is_symbolic(word)
+    return is_noise, _weighted_terms(word)
 
 
 def _weighted_terms(word: str) -> list[tuple[str, float]]:

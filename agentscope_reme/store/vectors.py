@@ -44,6 +44,20 @@ def normalised(vector: Sequence[float] | NDArray[Any], width: int | None = None)
     return (array / np.linalg.norm(array)).astype(np.float32)
 
 
+def hash_bytes(key: str) -> bytes:
+    """The bytes of a text hash, which vectors are kept by.
+
+    Raises:
+        BadInput: it is none.
+    """
+    try:
+        return bytes.fromhex(key)
+    except ValueError as error:
+        raise BadInput(
+            key, "this is no text hash", "Use the keys `missing_vectors` gave."
+        ) from error
+
+
 def packed(vector: Floats) -> bytes:
     """A vector of length 1 as it is kept on the disk."""
     return vector.astype(ON_DISK).tobytes()

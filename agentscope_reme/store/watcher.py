@@ -14,6 +14,7 @@ from typing import Final
 from watchfiles import Change
 from watchfiles._rust_notify import RustNotify, WatchfilesRustInternalError
 
+from agentscope_reme.errors import sentence
 from agentscope_reme.settings import Settings
 from agentscope_reme.workspace import INTERNAL_FOLDERS, Workspace
 
@@ -146,10 +147,11 @@ class WorkspaceWatcher:
         else:
             _log.warning("watching %s failed: %s", self._root, error)
         if self._polling:
-            self.notices[:] = [f"Changes by others are not noticed: {error}. It is tried again."]
+            told = f"Changes by others are not noticed: {sentence(error)} It is tried again."
+            self.notices[:] = [told]
             return False
         self._polling = True
-        self._late = [f"Changes by others are noticed late, by polling: {error}."]
+        self._late = [f"Changes by others are noticed late, by polling: {sentence(error)}"]
         return True
 
     def _subscribe(self) -> RustNotify:

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from agentscope_reme.schema import FileChunk
-from agentscope_reme.store.base import FileStamp
 from agentscope_reme.store.file_entry import FileEntry, KeptChunks, PreparedFile
 from agentscope_reme.store.flat_file import (
     ChunkRow,
@@ -20,6 +19,7 @@ from agentscope_reme.store.flat_file import (
     storable,
 )
 from agentscope_reme.store.indexed_text import ChunkWords
+from agentscope_reme.store.records import FileStamp
 from agentscope_reme.store.slots import load_slots
 
 _CHANGING: Final = (
@@ -27,6 +27,10 @@ _CHANGING: Final = (
     "name", "description", "front_matter", "front_matter_error", "tags",
     "last_slot", "chunk_count",
 )  # fmt: skip
+_INSERT_FILE: Final = (
+    f"INSERT INTO files (path, first_slot, {', '.join(_CHANGING)}) "
+    f"VALUES ({','.join('?' * (2 + len(_CHANGING)))})"
+)
 
 
 def insert_file(connection: sqlite3.Connection, file: FlatFile, first_slot: int) -> FileEntry:
@@ -34,9 +38,7 @@ def insert_file(connection: sqlite3.Connection, file: FlatFile, first_slot: int)
     rows = file.rows
     last_slot = first_slot + file.added - 1
     cursor = connection.execute(
-        f"INSERT INTO files (path, first_slot, {', '.join(_CHANGING)}) "
-        f"VALUES ({','.join('?' * (2 + len(_CHANGING)))})",
-        (rows.path, first_slot, *rows.columns, last_slot, file.added),
+        _INSERT_FILE, (rows.path, first_slot, *rows.columns, last_slot, file.added)
     )
     entry = FileEntry(int(cursor.lastrowid or 0), rows.path, first_slot, last_slot, file.added)
     _insert_rows(connection, entry.id, first_slot, rows.chunks)
@@ -124,13 +126,13 @@ def delete_file(connection: sqlite3.Connection, entry: FileEntry) -> None:
 def _insert_links_and_tags(
     connection: sqlite3.Connection, file_id: int, links: Iterable[LinkRow], tags: Sequence[str]
 ) -> None:
-    connection.executemany(
-        "INSERT INTO links VALUES (?,?,?,?,?)",
-        [(file_id, position, *link) for position, link in enumerate(links)],
-    )
-    connection.executemany(
-        "INSERT OR IGNORE INTO tags VALUES (?,?)", [(storable(tag), file_id) for tag in tags]
-    )
+    link_rows = [(file_id, position, *link) for position, link in enumerate(links)]
+    if link_rows:  # most files have none, and a statement costs as much as a row
+        connection.executemany("INSERT INTO links VALUES (?,?,?,?,?)", link_rows)
+    if tags:
+        connection.executemany(
+            "INSERT OR IGNORE INTO tags VALUES (?,?)", [(storable(tag), file_id) for tag in tags]
+        )
 
 
 def _delete_links_and_tags(connection: sqlite3.Connection, file_id: int) -> None:

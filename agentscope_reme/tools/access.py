@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
@@ -16,11 +16,9 @@ from agentscope_reme.files.documents import MarkdownDocument
 from agentscope_reme.files.pins import is_person, is_pinned
 from agentscope_reme.files.views import FileView, ViewChange
 from agentscope_reme.files.wikilinks import parse_wikilinks
-from agentscope_reme.results import ChangeResult
 from agentscope_reme.schema import content_hash
 from agentscope_reme.settings import Settings
 from agentscope_reme.store.base import BaseFileStore
-from agentscope_reme.store.indexer import SEARCHED_PLACES, is_searched_place
 from agentscope_reme.tools.scope import Scope
 from agentscope_reme.workspace import PERMANENT_FOLDERS, Workspace, is_markdown
 
@@ -233,106 +231,6 @@ def resources_of(front: Mapping[str, Any]) -> list[str]:
 def _targets(entry: str) -> list[str]:
     links = [link.target_path for link in parse_wikilinks(entry) if not link.target_anchor]
     return links or [entry.removeprefix("[[").removesuffix("]]")]
-
-
-def whole_number(value: object, what: str) -> int:
-    """A count or a line number as it must be.
-
-    Raises:
-        BadInput: it is not a whole number.
-    """
-    if isinstance(value, int) and not isinstance(value, bool):
-        return value
-    raise BadInput(value, f"`{what}` must be a whole number", "Pass a number such as 10.")
-
-
-def plain_text(value: object, what: str) -> str:
-    """A text argument as it must be.
-
-    Raises:
-        BadInput: it is not text.
-    """
-    if isinstance(value, str):
-        return value
-    raise BadInput(value, f"`{what}` must be text", "Pass a string.")
-
-
-def optional_text(value: object, what: str) -> str:
-    """A text argument that may be left out; nothing is an empty text.
-
-    Raises:
-        BadInput: it is given and not text.
-    """
-    return "" if value is None else plain_text(value, what).strip()
-
-
-def mapping(value: object, what: str) -> Mapping[str, Any]:
-    """A mapping argument that may be left out; nothing is an empty one.
-
-    Raises:
-        BadInput: it is given and not a mapping.
-    """
-    if value is None:
-        return {}
-    if isinstance(value, Mapping):
-        return value
-    raise BadInput(value, f"`{what}` must be a mapping", 'Pass a dictionary, such as {"tags": []}.')
-
-
-def text_list(value: object, what: str) -> list[str]:
-    """An argument that is a list of texts.
-
-    Raises:
-        BadInput: it is something else; a lone text too, which would be taken apart.
-    """
-    listed = isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
-    items = list(value) if listed and isinstance(value, Iterable) else []
-    if listed and all(isinstance(item, str) for item in items):
-        return items
-    raise BadInput(value, f"`{what}` must be a list of texts", 'Pass a list, such as ["a", "b"].')
-
-
-def change_result(
-    path: str,
-    change: ViewChange,
-    answer: str,
-    *,
-    replaced: int = 0,
-    standing: Sequence[str] | None = None,
-) -> ChangeResult:
-    """A result for a change that was made; the answer says what search will not show, or not yet.
-
-    Args:
-        path: what was changed.
-        change: how it went.
-        answer: what to tell.
-        replaced: how many places were changed.
-        standing: the files that stand there now; `path` itself, unless it is gone.
-    """
-    if standing is None:
-        standing = [path] if change.content_hash is not None else []
-    unsearched = not_searched(standing)
-    late = "\nSaved; search will show it after the next index run."
-    return ChangeResult(
-        answer=answer + (unsearched or ("" if change.indexed else late)),
-        path=path,
-        change_id=change.change_id,
-        content_hash=change.content_hash,
-        created=change.created,
-        replaced=replaced,
-        inbound=list(change.inbound),
-        touched=list(change.touched),
-        indexed=change.indexed and not unsearched,
-    )
-
-
-def not_searched(paths: Sequence[str]) -> str:
-    """A line for an answer when search leaves some of these files out, else an empty text."""
-    outside = [path for path in paths if not is_searched_place(path)]
-    if not outside:
-        return ""
-    which = "it" if len(paths) == 1 else f"{len(outside)} of these files"
-    return f"\nKept, but search does not show {which}: it looks into {SEARCHED_PLACES}."
 
 
 def _refuse_link_spelling(path: str) -> None:

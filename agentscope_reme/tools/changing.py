@@ -11,17 +11,11 @@ from agentscope_reme.files.documents import MarkdownDocument
 from agentscope_reme.files.views import ViewChange
 from agentscope_reme.results import ChangeResult
 from agentscope_reme.schema import FileLink
-from agentscope_reme.tools.access import (
-    CARD_KEYS,
-    RESOURCE_KEYS,
-    Access,
-    change_result,
-    mapping,
-    optional_text,
-    plain_text,
-)
+from agentscope_reme.tools.access import CARD_KEYS, RESOURCE_KEYS, Access
 from agentscope_reme.tools.answer_limit import bullets, capped, counted
+from agentscope_reme.tools.change_results import change_result
 from agentscope_reme.tools.front_matter_tools import set_keys
+from agentscope_reme.tools.plain_arguments import mapping, optional_text, plain_text
 from agentscope_reme.workspace import is_markdown
 
 _ADVICE = "The change itself is complete; `history` shows it."

@@ -15,20 +15,13 @@ from agentscope_reme.files.session_names import DIALOG_FOLDER, session_file
 from agentscope_reme.files.views import ViewChange
 from agentscope_reme.results import ChangeResult, FileEntry, ListResult
 from agentscope_reme.schema import content_hash
-from agentscope_reme.tools.access import (
-    CARD_KEYS,
-    RESOURCE_KEYS,
-    UNREADABLE,
-    Access,
-    change_result,
-    mapping,
-    optional_text,
-    plain_text,
-)
+from agentscope_reme.tools.access import CARD_KEYS, RESOURCE_KEYS, UNREADABLE, Access
 from agentscope_reme.tools.answer_limit import capped_lines, one_line
+from agentscope_reme.tools.change_results import change_result
 from agentscope_reme.tools.changing import compose
 from agentscope_reme.tools.day_page import card_paths, refresh_day_page
 from agentscope_reme.tools.listing import describe_entry
+from agentscope_reme.tools.plain_arguments import mapping, optional_text, plain_text
 
 _RESERVED: Final = frozenset({"name", "description", *CARD_KEYS})
 _LONGEST_NAME_BYTES: Final = 120

@@ -12,8 +12,9 @@ from agentscope_reme.files.changes import Expected
 from agentscope_reme.files.documents import MarkdownDocument
 from agentscope_reme.results import ChangeResult
 from agentscope_reme.schema import content_hash
-from agentscope_reme.tools.access import UNREADABLE, Access, change_result
+from agentscope_reme.tools.access import UNREADABLE, Access
 from agentscope_reme.tools.answer_limit import one_line
+from agentscope_reme.tools.change_results import change_result
 from agentscope_reme.workspace import is_markdown
 
 BLOCK_START: Final = "<!-- notes:auto -->"

@@ -5,22 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import yaml
-
 from agentscope_reme.errors import BadDocument, BadInput
 from agentscope_reme.files.documents import MarkdownDocument
 from agentscope_reme.files.views import ViewChange
 from agentscope_reme.results import FrontMatterResult
 from agentscope_reme.schema import content_hash
-from agentscope_reme.tools.access import (
-    CARD_KEYS,
-    RESOURCE_KEYS,
-    Access,
-    change_result,
-    mapping,
-    text_list,
-)
+from agentscope_reme.tools.access import CARD_KEYS, RESOURCE_KEYS, Access
 from agentscope_reme.tools.answer_limit import capped
+from agentscope_reme.tools.change_results import change_result
+from agentscope_reme.tools.plain_arguments import mapping, text_list
 from agentscope_reme.workspace import is_markdown
 
 _ADVICE = "`read` shows the whole file."
@@ -109,6 +102,8 @@ def as_yaml(front_matter: Mapping[str, Any]) -> str:
     """Front matter as the YAML a person would write, in its own order."""
     if not front_matter:
         return "(no front matter)"
+    import yaml  # most jobs read none
+
     text: str = yaml.safe_dump(
         dict(front_matter), sort_keys=False, allow_unicode=True, width=10_000
     )

@@ -10,14 +10,10 @@ from agentscope_reme.errors import BadInput, NotFound, StorageFailed
 from agentscope_reme.files.documents import MarkdownDocument
 from agentscope_reme.results import FileEntry, ListResult, StatResult
 from agentscope_reme.schema import content_hash
-from agentscope_reme.tools.access import (
-    UNREADABLE,
-    Access,
-    plain_text,
-    whole_number,
-)
+from agentscope_reme.tools.access import UNREADABLE, Access
 from agentscope_reme.tools.answer_limit import capped, capped_lines, counted, one_line
 from agentscope_reme.tools.front_matter_tools import as_yaml
+from agentscope_reme.tools.plain_arguments import plain_text, whole_number
 from agentscope_reme.workspace import MARKDOWN_SUFFIXES, is_markdown
 
 _MEDIA_TYPES: Final = {

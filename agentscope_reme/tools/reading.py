@@ -11,8 +11,9 @@ from agentscope_reme.files.text_encoding import BOM, decode_text, indexable_text
 from agentscope_reme.files.wikilinks import parse_wikilinks
 from agentscope_reme.results import ReadResult
 from agentscope_reme.schema import FileLink, content_hash
-from agentscope_reme.tools.access import Access, whole_number
+from agentscope_reme.tools.access import Access
 from agentscope_reme.tools.answer_limit import bullets, byte_length, cut_to_bytes
+from agentscope_reme.tools.plain_arguments import whole_number
 from agentscope_reme.workspace import is_markdown
 
 _NOTE_BYTES: Final = 400

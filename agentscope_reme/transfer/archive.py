@@ -85,7 +85,9 @@ def write_archive(files: Mapping[str, Reading], target: Path, created: str) -> M
         Disk().publish(unfinished, target)
     except OSError as error:
         raise StorageFailed(
-            str(target), f"the archive cannot be written: {error}", "Choose another place."
+            str(target),
+            f"the archive cannot be written: {error.strerror or error}",
+            "Choose another place.",
         ) from error
     finally:
         unfinished.unlink(missing_ok=True)
@@ -232,7 +234,9 @@ def _staging(root: Path) -> Iterator[Path]:
         yield staging
     except OSError as error:
         raise StorageFailed(
-            str(root), f"the memory cannot be made there: {error}", "Choose another folder."
+            str(root),
+            f"the memory cannot be made there: {error.strerror or error}",
+            "Choose another folder.",
         ) from error
     finally:
         shutil.rmtree(staging, ignore_errors=True)

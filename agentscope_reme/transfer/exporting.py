@@ -95,7 +95,9 @@ class _ExportStep(BaseStep[ExportResult]):
                 manifest = write_archive(snapshot.files(), target, created)
         except OSError as error:
             raise StorageFailed(
-                str(target), f"the memory cannot be copied: {error}", "Free space, try again."
+                str(target),
+                f"the memory cannot be copied: {error.strerror or error}",
+                "Free space, try again.",
             ) from error
         size = sum(entry.size for entry in manifest.files.values())
         count = len(manifest.files)

@@ -11,7 +11,7 @@ from typing import Final
 from agentscope_reme.files.text_encoding import decode_text
 from agentscope_reme.files.wikilinks import parse_wikilinks, retarget_wikilinks
 from agentscope_reme.transfer.found import Format, Found, LinkReport, Note, printable
-from agentscope_reme.transfer.sources import FolderSource, Source, is_vault
+from agentscope_reme.transfer.sources import Source, is_vault, top_folder
 from agentscope_reme.transfer.vault_links import VaultLinks, same_name
 from agentscope_reme.workspace import is_markdown
 
@@ -28,7 +28,7 @@ def find(source: Source, into: str, only_user: str) -> Found:
     Raises:
         BadInput: a file cannot be read.
     """
-    root = _root_of(source)
+    root = top_folder(source)
     names = [name for name in source.names() if name.startswith(root)]
     old = [name.removeprefix(root) for name in names]
     label = _safe(source.name) or "vault"
@@ -41,14 +41,6 @@ def find(source: Source, into: str, only_user: str) -> Found:
         if (data := found.bytes_of(source, name)) is not None
     )
     return found
-
-
-def _root_of(source: Source) -> str:
-    """The one folder an archive packs everything into, if there is one."""
-    tops = {name.split("/", 1)[0] for name in source.names()}
-    nested = all("/" in name for name in source.names())
-    packed = not isinstance(source, FolderSource) and len(tops) == 1 and nested
-    return f"{tops.pop()}/" if packed else ""
 
 
 def _places(paths: Sequence[str], into: str, label: str) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 import struct
 import zipfile
@@ -11,16 +12,27 @@ import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Final, Self
 
 from agentscope_reme.errors import BadInput, StorageFailed
+from agentscope_reme.workspace import PERMANENT_FOLDERS
 
 _LARGEST_FILE_BYTES: Final = 2 * 1024**3
 _LARGEST_DOCUMENT_BYTES: Final = 1024**3
 """JSON is read whole; an export of ten years of daily conversations stays far below that."""
+_LARGEST_ARCHIVE_BYTES: Final = 16 * 1024**3
+"""All files of an archive together; who has more unpacks it first, and sees what comes."""
+_FREE_OF_DOUBT_BYTES: Final = 100 * 1024**2
+_MOST_TIMES: Final = 200
+"""How many times its own size an archive may hold, beyond the first 100 MiB. Logs and notes pack to
+a tenth, the most alike to a fiftieth; DEFLATE reaches 1032, files that lie on each other more."""
 _HIDDEN: Final = "."
+_FORKS: Final = "__MACOSX"
+"""Where a Mac packs what it knows about files; none of them is one a person made."""
+_DRIVE: Final = re.compile(r"[A-Za-z]:/")
 _PACKED: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _UTF8: Final = 0x800
 """The flag by which a ZIP archive says that a name is UTF-8."""
@@ -152,7 +164,7 @@ class ZipSource(Source):
     """The files of a ZIP archive.
 
     Raises:
-        BadInput: it is damaged, encrypted, or a name in it leads out.
+        BadInput: it is damaged, holds far more than its size, or a name in it leads out.
     """
 
     def __init__(self, place: Path) -> None:
@@ -163,15 +175,13 @@ class ZipSource(Source):
             raise BadInput(
                 str(place), f"not a ZIP archive that can be read: {error}", "Export it again."
             ) from error
-        self._files = {
-            name: info for name, info in _named(self._archive.infolist()) if not name.endswith("/")
-        }
-        for name in self._files:
-            if name.startswith("/") or "\\" in name or ".." in name.split("/") or "\0" in name:
-                self.close()
-                raise BadInput(
-                    name, "a name in the archive leads out of it", "Do not trust this archive."
-                )
+        self._files: dict[str, zipfile.ZipInfo] = {}
+        self._twice: set[str] = set()
+        try:
+            self._take(self._archive.infolist())
+        except BadInput:
+            self.close()
+            raise
 
     def names(self) -> list[str]:
         """The files, sorted; hidden ones and links are left out."""
@@ -179,7 +189,7 @@ class ZipSource(Source):
             name
             for name, info in self._files.items()
             if not stat.S_ISLNK(info.external_attr >> 16)
-            and not any(part.startswith(_HIDDEN) for part in name.split("/"))
+            and not _has_hidden_part(name.removeprefix(self._hidden_top))
         )
 
     def every_name(self) -> list[str]:
@@ -191,9 +201,14 @@ class ZipSource(Source):
         """A file, to be read piece by piece.
 
         Raises:
-            BadInput: the archive is damaged or encrypted there, or packed in a rare way.
+            BadInput: the archive is damaged or encrypted there, packed in a rare way, or holds
+                two different files of this name.
         """
         info = self._files[name]
+        if name in self._twice:
+            raise BadInput(
+                name, "the archive holds two files of this name", "Unpack it, keep one of them."
+            )
         if info.compress_type not in _PACKED:
             raise BadInput(name, "it is packed in a rare way", "Pack it as an ordinary ZIP.")
         with _damage_told(name), self._archive.open(info) as file:
@@ -211,10 +226,42 @@ class ZipSource(Source):
         with self.reading(name) as file:
             return file.read()
 
+    @cached_property
+    def _hidden_top(self) -> str:
+        """The hidden folder, with a slash, that holds all others: ``.reme`` packed as it is."""
+        tops = {name.partition("/")[0] if "/" in name else "" for name in self._files} - {_FORKS}
+        only = tops.pop() if len(tops) == 1 else ""
+        return f"{only}/" if only.startswith(_HIDDEN) else ""
+
+    def _take(self, infos: Sequence[zipfile.ZipInfo]) -> None:
+        for raw, info in _named(infos):
+            if raw.endswith("/"):
+                continue
+            name = _inside(raw)
+            other = self._files.get(name)
+            if other is not None and (other.CRC, other.file_size) != (info.CRC, info.file_size):
+                self._twice.add(name)
+            self._files[name] = info
+        self._refuse_bomb(sum(info.file_size for info in infos))
+
+    def _refuse_bomb(self, size: int) -> None:
+        packed = max(1, _size_of(self.place))
+        is_swollen = size > max(_FREE_OF_DOUBT_BYTES, _MOST_TIMES * packed)
+        if size > _LARGEST_ARCHIVE_BYTES or is_swollen:
+            raise BadInput(
+                str(self.place),
+                f"its files have {size:,} bytes, {size // packed:,} times what it has itself",
+                "Unpack it elsewhere, look at it, and pass the folder.",
+            )
+
 
 def _named(infos: Sequence[zipfile.ZipInfo]) -> Iterator[tuple[str, zipfile.ZipInfo]]:
     """The files with their names; those of no stated encoding are UTF-8 on a Mac, GBK in China."""
-    unstated = {i.filename: i.filename.encode("cp437") for i in infos if not i.flag_bits & _UTF8}
+    unstated: dict[str, bytes] = {}
+    for info in infos:
+        if not info.flag_bits & _UTF8:
+            with suppress(UnicodeEncodeError):  # a field beside it has stated the name
+                unstated[info.filename] = info.filename.encode("cp437")
     read: dict[str, str] = {}
     for encoding in ("utf-8", "gb18030"):
         with suppress(UnicodeDecodeError):
@@ -222,6 +269,31 @@ def _named(infos: Sequence[zipfile.ZipInfo]) -> Iterator[tuple[str, zipfile.ZipI
             break
     for info in infos:
         yield read.get(info.filename, info.filename), info
+
+
+def _inside(name: str) -> str:
+    """The name without steps on the spot.
+
+    Raises:
+        BadInput: it leads out of the archive.
+    """
+    parts = [part for part in name.split("/") if part not in ("", ".")]
+    if name.startswith("/") or _DRIVE.match(name) or "\\" in name or ".." in parts:
+        raise BadInput(name, "a name in the archive leads out of it", "Do not trust this archive.")
+    return "/".join(parts)
+
+
+def _has_hidden_part(name: str) -> bool:
+    return any(part.startswith(_HIDDEN) or part == _FORKS for part in name.split("/"))
+
+
+def top_folder(source: Source) -> str:
+    """The one folder an archive packs everything into, with a slash; or empty."""
+    if isinstance(source, FolderSource):
+        return ""
+    tops = {name.partition("/")[0] if "/" in name else "" for name in source.names()}
+    only = tops.pop() if len(tops) == 1 else ""
+    return f"{only}/" if only and only not in PERMANENT_FOLDERS else ""
 
 
 def open_source(path: str | os.PathLike[str]) -> Source:
@@ -243,7 +315,10 @@ def open_source(path: str | os.PathLike[str]) -> Source:
 
 
 def is_vault(source: Source) -> bool:
-    """Whether it is a folder Obsidian has opened: it leaves its own folder there."""
+    """Whether Obsidian has opened it: it leaves a folder of its own there."""
+    if isinstance(source, ZipSource):
+        own = f"{top_folder(source)}.obsidian/"
+        return any(name.startswith(own) for name in source.every_name())
     return isinstance(source, FolderSource) and (source.place / ".obsidian").is_dir()
 
 
@@ -259,7 +334,7 @@ def _damage_told(name: str) -> Iterator[None]:
 
 
 def _is_passed_over(place: Path) -> bool:
-    return place.name.startswith(_HIDDEN) or place.is_symlink()
+    return _has_hidden_part(place.name) or place.is_symlink()
 
 
 def _size_of(place: Path) -> int:

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from agentscope_reme.errors import BadMessage
 from agentscope_reme.messages import Message
 from agentscope_reme.transfer.found import Conversation, Format, Found, Note
-from agentscope_reme.transfer.sources import Source, is_vault
+from agentscope_reme.transfer.sources import Source, is_vault, top_folder
 from agentscope_reme.workspace import is_markdown
 
 _NOTES: Final = ("daily/", "digest/", "memory/", "resource/")
@@ -32,17 +32,19 @@ def find(source: Source, into: str, only_user: str) -> Found:
     Raises:
         BadInput: a file cannot be read.
     """
-    names = source.names()
+    root, names = _names_below_the_top(source)
     notes = [name for name in names if name == _LONG_TERM or name.startswith(_NOTES)]
     logs = [name for name in names if name.startswith(_LOGS) and name.endswith(".jsonl")]
     found = Found(conversation_count=len(logs), note_count=len(notes))
     found.notes = (
-        Note(name, data) for name in notes if (data := found.bytes_of(source, name)) is not None
+        Note(name, data)
+        for name in notes
+        if (data := found.bytes_of(source, root + name)) is not None
     )
     left = [n for n in names if "/" in n and not n.startswith((*_NOTES, _LOGS))]
     if left:
         found.remarks.append(f"{len(left)} file(s) outside the layout were left out.")
-    found.conversations = _conversations(source, logs, _cards(notes), found)
+    found.conversations = _conversations(source, root, logs, _cards(notes), found)
     return found
 
 
@@ -53,11 +55,11 @@ def _cards(notes: list[str]) -> dict[str, str]:
 
 
 def _conversations(
-    source: Source, logs: list[str], cards: Mapping[str, str], found: Found
+    source: Source, root: str, logs: list[str], cards: Mapping[str, str], found: Found
 ) -> Iterator[Conversation]:
     unreadable = 0
     for name in logs:
-        data = found.bytes_of(source, name) or b""
+        data = found.bytes_of(source, root + name) or b""
         lines = data.decode("utf-8", "replace").split("\n")
         rows = [_row(line) for line in lines if line.strip()]
         messages = tuple(row for row in rows if isinstance(row, Message))
@@ -83,8 +85,14 @@ def _row(line: str) -> Message | Mapping[str, Any] | None:
     return fields if isinstance(fields, dict) else None
 
 
+def _names_below_the_top(source: Source) -> tuple[str, list[str]]:
+    """The folder an archive packs everything into, or nothing, and the names below it."""
+    root = top_folder(source)
+    return root, [name.removeprefix(root) for name in source.names()]
+
+
 def _recognises(source: Source) -> bool:
-    names = source.names()
+    _, names = _names_below_the_top(source)
     if any(name == _LONG_TERM or name.startswith(_SURE) for name in names):
         return True
     return not is_vault(source) and any(name.startswith(_LIKELY) for name in names)

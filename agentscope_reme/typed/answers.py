@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Final, Literal, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
 from agentscope_reme.messages import whole_characters
+from agentscope_reme.ports import ClosedAnswer
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -67,18 +68,7 @@ When = Annotated[str, _cut(LONGEST_WHEN), Field(max_length=LONGEST_WHEN)]
 Score = Annotated[float, Field(ge=0.0, le=1.0)]
 
 
-class _Closed(BaseModel):
-    """Only these fields are asked for, and only they are read."""
-
-    model_config = ConfigDict(
-        frozen=True,
-        extra="ignore",
-        str_strip_whitespace=True,
-        json_schema_extra={"additionalProperties": False},
-    )
-
-
-class Draft(_Closed):
+class Draft(ClosedAnswer):
     """Something worth remembering, as a first reading finds it."""
 
     content: Content = Field(description="What is known, understandable alone.")
@@ -98,7 +88,7 @@ class Lesson(Draft):
     )
 
 
-class ProfileChange(_Closed):
+class ProfileChange(ClosedAnswer):
     """One line of somebody's profile."""
 
     key: Annotated[str, _cut(_LONGEST_KEY)] = Field(
@@ -109,20 +99,20 @@ class ProfileChange(_Closed):
     )
 
 
-class PersonalDrafts(_Closed):
+class PersonalDrafts(ClosedAnswer):
     """What a conversation tells about a person."""
 
     memories: Annotated[tuple[Draft, ...], _sifted(Draft, MOST_DRAFTS)]
     profile: Annotated[tuple[ProfileChange, ...], _sifted(ProfileChange, MOST_DRAFTS)] = ()
 
 
-class Lessons(_Closed):
+class Lessons(ClosedAnswer):
     """What a conversation teaches about a task or a tool."""
 
     memories: Annotated[tuple[Lesson, ...], _sifted(Lesson, MOST_DRAFTS)]
 
 
-class Decision(_Closed):
+class Decision(ClosedAnswer):
     """What becomes of one draft, seen beside what is known already."""
 
     draft: int = Field(description="The number of the draft.")
@@ -136,13 +126,13 @@ class Decision(_Closed):
     score: Score = Field(default=0.5, description="How sound and useful the draft is, 0 to 1.")
 
 
-class Decisions(_Closed):
+class Decisions(ClosedAnswer):
     """What becomes of the drafts."""
 
     decisions: Annotated[tuple[Decision, ...], _sifted(Decision, MOST_DRAFTS)]
 
 
-class Searches(_Closed):
+class Searches(ClosedAnswer):
     """A question, as searches."""
 
     queries: Annotated[tuple[str, ...], BeforeValidator(_fitting_words)] = Field(
@@ -150,7 +140,7 @@ class Searches(_Closed):
     )
 
 
-class Answer(_Closed):
+class Answer(ClosedAnswer):
     """An answer out of memories alone."""
 
     answer: Annotated[str, _cut(LONGEST_ANSWER)] = Field(

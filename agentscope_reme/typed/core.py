@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict
-from typing import Final
+from typing import Any, Final
 
-from agentscope_reme.errors import BadInput, Closed
 from agentscope_reme.messages import Message
 from agentscope_reme.results import StatusResult
 from agentscope_reme.runtime.budget import CallBudget
+from agentscope_reme.runtime.opening import Opening
 from agentscope_reme.runtime.serial_worker import SerialWorker
 from agentscope_reme.typed.conversations import PENDING, STATE
 from agentscope_reme.typed.learning import Learner
@@ -41,8 +42,10 @@ class TypedMemory:
         self.memorizer: Final = Memorizer(parts, learner)
         self.recaller: Final = Recaller(parts, enable_profile=enable_profile)
         self._worker: SerialWorker | None = None
-        self._opening: asyncio.Task[None] | None = None
-        self._closing: asyncio.Task[None] | None = None
+        self._life: Final = Opening("VectorReMe", self._open, self._close)
+        self._at_work = 0
+        self._idle = asyncio.Event()
+        self._idle.set()
 
     async def start(self) -> None:
         """Open the store; calling it again does nothing.
@@ -53,13 +56,7 @@ class TypedMemory:
         Raises:
             StorageFailed: the store cannot be opened; the next call tries again.
         """
-        if self._closing is not None:
-            await asyncio.shield(self._closing)
-            self._closing = self._opening = None
-        if self._opening is None or _failed(self._opening):
-            self._opening = asyncio.create_task(self._open(), name="start of a memory")
-        _require_this_loop(self._opening)
-        await asyncio.shield(self._opening)
+        await self._life.start()
 
     async def ready(self) -> None:
         """Start when nobody has yet.
@@ -68,25 +65,16 @@ class TypedMemory:
             Closed: it was closed.
             StorageFailed: the store cannot be opened.
         """
-        if self._closing is not None:
-            raise Closed("VectorReMe", "the memory was closed", "Call `start()` to use it again.")
-        await self.start()
+        await self._life.ready()
 
     async def close(self) -> None:
-        """Finish the background work within the deadline and close; again does nothing."""
-        if self._opening is None:
-            return
-        _require_this_loop(self._opening)
-        if self._closing is None:
-            self._closing = asyncio.create_task(self._close(), name="close of a memory")
-        await asyncio.shield(self._closing)
+        """Finish what is at work within the deadline and close; again does nothing."""
+        await self._life.close()
 
     @property
     def is_open(self) -> bool:
         """Whether calls need not wait for a start."""
-        opening = self._opening
-        usable = opening is not None and opening.done() and not _failed(opening)
-        return usable and self._closing is None
+        return self._life.is_open
 
     @property
     def queued(self) -> int:
@@ -110,6 +98,25 @@ class TypedMemory:
         result = Memorized()
         await self.memorizer.keep(target, messages, into=result)
         return result
+
+    async def memorize(
+        self, targets: Sequence[Target], messages: Sequence[Message], **options: Any
+    ) -> Memorized:
+        """As `Memorizer.memorize`; `close` waits for it within its deadline.
+
+        Raises:
+            Closed: the memory was closed; it says whether the conversation was kept.
+            StorageFailed: the conversation could not be kept.
+        """
+        await self.ready()
+        self._at_work += 1
+        self._idle.clear()
+        try:
+            return await self.memorizer.memorize(targets, messages, **options)
+        finally:
+            self._at_work -= 1
+            if not self._at_work:
+                self._idle.set()
 
     async def delete(self, memory_id: str) -> None:
         """Forget one node.
@@ -172,28 +179,15 @@ class TypedMemory:
         self._worker = SerialWorker("summarize_memory", on_failure=self.parts.failures.report)
 
     async def _close(self) -> None:
-        if self._opening is None:
-            return
-        await asyncio.wait({self._opening})
-        if _failed(self._opening):
-            return
         worker, self._worker = self._worker, None
+        loop = asyncio.get_running_loop()
+        end = loop.time() + self.parts.settings.close_drain_seconds
         try:
+            with suppress(TimeoutError):
+                async with asyncio.timeout_at(end):
+                    await self._idle.wait()
             if worker is not None:
-                await worker.drain(self.parts.settings.close_drain_seconds)
+                await worker.drain(max(0.0, end - loop.time()))
                 await worker.close()
         finally:
             await self.parts.index.close()
-
-
-def _failed(task: asyncio.Task[None]) -> bool:
-    return task.done() and (task.cancelled() or task.exception() is not None)
-
-
-def _require_this_loop(task: asyncio.Task[None]) -> None:
-    if task.get_loop() is not asyncio.get_running_loop():
-        raise BadInput(
-            "VectorReMe",
-            "the memory was started in another event loop",
-            "Use one `asyncio.run` for its whole life, or open a new `VectorReMe`.",
-        )

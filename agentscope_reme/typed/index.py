@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from typing import Final, TypeVar
 
 from agentscope_reme.clock import Clock
 from agentscope_reme.messages import whole_characters
@@ -27,6 +26,8 @@ _MANY: Final = 64
 
 _LOOKED_AT: Final = 2000
 """Nodes without a vector that a search compares by their words; usually there are none."""
+
+T = TypeVar("T")
 
 LastLook = Callable[[], Sequence[MemoryNode]]
 """Reads the store again, and says what is to be stored."""
@@ -57,7 +58,6 @@ class NodeIndex:
         on_failure: Callable[[str, BaseException], None],
     ) -> None:
         self.store: Final = store
-        self._changing: Final = threading.Lock()
         self._words: Final = WordSearch()
         self._seconds: Final = settings.embedding_deadline_ms / 1000
         self._drain_seconds: Final = settings.close_drain_seconds
@@ -97,6 +97,26 @@ class NodeIndex:
             return 0
         return await asyncio.to_thread(self._embedder.vectors_pending)
 
+    async def some_lack_vectors(self, where: NodeFilter) -> bool:
+        """Whether one of these nodes has no vector of the model in use; not without a model."""
+        if self._embedder is None:
+            return False
+        space = await asyncio.to_thread(self._embedder.known_space)
+        return bool(await asyncio.to_thread(self.store.missing_vectors, space, 1, where))
+
+    async def change(self, work: Callable[[], T]) -> T:
+        """Run what reads nodes and writes or deletes them; nobody else changes one meanwhile.
+
+        Raises:
+            StorageFailed: nothing was changed.
+        """
+
+        def alone() -> T:
+            with self.store.changing():
+                return work()
+
+        return await asyncio.to_thread(alone)
+
     async def put(
         self,
         nodes: Sequence[MemoryNode],
@@ -111,9 +131,9 @@ class NodeIndex:
             nodes: what is stored.
             as_before: stored along with them; what they are found by has not changed.
             at_once: ask for the vectors first; else they are made in the background.
-            last_look: called when the vectors are there, while nothing of this process changes or
-                deletes a node; what it returns is stored instead. For nodes that were read before:
-                the model may take seconds, in which people change and delete them.
+            last_look: called when the vectors are there, while no thread and no other process
+                changes or deletes a node; what it returns is stored instead. For nodes that were
+                read before: the model may take seconds, in which people change and delete them.
 
         Raises:
             StorageFailed: nothing was stored.
@@ -121,35 +141,24 @@ class NodeIndex:
         space, known = await self._vectors(nodes) if at_once and len(nodes) <= _MANY else ("", {})
 
         def write() -> None:
-            with self._changing:
-                every = [*nodes, *as_before] if last_look is None else last_look()
-                by_id = {
-                    node.memory_id: known[node.embedded_text]
-                    for node in every
-                    if node.embedded_text in known
-                }
-                self.store.put(every, space_id=space, vectors=by_id)
+            every = [*nodes, *as_before] if last_look is None else last_look()
+            by_id = {
+                node.memory_id: known[node.embedded_text]
+                for node in every
+                if node.embedded_text in known
+            }
+            self.store.put(every, space_id=space, vectors=by_id)
 
-        await asyncio.to_thread(write)
+        await self.change(write)
         self.fill_soon()
 
     async def delete(self, memory_ids: Sequence[str]) -> list[str]:
         """Forget nodes; the ids that were there."""
-
-        def delete() -> list[str]:
-            with self._changing:
-                return self.store.delete(memory_ids)
-
-        return await asyncio.to_thread(delete)
+        return await asyncio.to_thread(self.store.delete, memory_ids)
 
     async def clear(self) -> int:
         """Forget every node; how many there were."""
-
-        def clear() -> int:
-            with self._changing:
-                return self.store.clear(NodeFilter())
-
-        return await asyncio.to_thread(clear)
+        return await asyncio.to_thread(self.store.clear, NodeFilter())
 
     def fill_soon(self) -> None:
         """Make the vectors that are missing, in the background."""
@@ -203,7 +212,7 @@ class NodeIndex:
         lacking = [
             memory_id
             for space in sorted(set(spaces))
-            for memory_id, _ in self.store.missing_vectors(space, _LOOKED_AT)
+            for memory_id, _ in self.store.missing_vectors(space, _LOOKED_AT, where)
         ]
         apart = {node.memory_id: node for node in self.store.get(lacking) if matches(node, where)}
         words = {key: node.words for key, node in apart.items()}  # few, and others each time

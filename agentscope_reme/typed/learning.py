@@ -92,10 +92,7 @@ class Learner:
         await self._parts.index.put(
             [*work.added, *work.updated], last_look=lambda: self._last_look(work)
         )
-        beyond = profile.beyond(await self._profile(target), self._capacity)
-        if beyond:
-            await self._parts.index.delete([line.memory_id for line in beyond])
-        work.removed += beyond
+        work.removed += await self._shorten_profile(target)
         return Learnt(
             tuple(work.added), tuple(work.updated), tuple(work.removed), tuple(work.refused)
         )
@@ -104,6 +101,19 @@ class Learner:
         if not self._enable_profile:
             return []
         return await asyncio.to_thread(profile.profile_of, self._parts.index.store, target)
+
+    async def _shorten_profile(self, target: Target) -> list[MemoryNode]:
+        """Remove the lines above the capacity."""
+        store = self._parts.index.store
+        if not profile.beyond(await self._profile(target), self._capacity):
+            return []
+
+        def shorten_it() -> list[MemoryNode]:
+            gone = profile.beyond(profile.profile_of(store, target), self._capacity)
+            store.delete([line.memory_id for line in gone])
+            return gone
+
+        return await self._parts.index.change(shorten_it)
 
     async def _read(
         self, work: Work, rows: Sequence[MemoryNode], budget: CallBudget
@@ -161,10 +171,12 @@ class Learner:
         """Let what people did meanwhile stand; the conversations that are left, as read.
 
         A memory that was changed or deleted while the model was thinking is not updated: what was
-        learnt becomes a memory of its own. Of a conversation that was deleted nothing is learnt.
+        learnt becomes a memory of its own. Of a conversation that was deleted nothing is learnt,
+        nor of one that another process has read.
         """
         store = self._parts.index.store
         there = store.get([conversation.memory_id for conversation in work.conversations])
+        there = [conversation for conversation in there if conversation.metadata.get(STATE) != DONE]
         now = {node.memory_id: node for node in store.get([n.memory_id for n in work.updated])}
         kept = []
         for node in work.updated:

@@ -10,7 +10,7 @@ from typing import Final
 from weakref import WeakValueDictionary
 
 from agentscope_reme.context.tokens import estimate_messages_tokens
-from agentscope_reme.errors import ModelFailed
+from agentscope_reme.errors import Closed, ModelFailed
 from agentscope_reme.messages import Message, whole_characters
 from agentscope_reme.runtime.budget import CallBudget
 from agentscope_reme.tools.answer_limit import bullets, counted
@@ -34,6 +34,9 @@ from agentscope_reme.typed.tool_usage import STATISTICS, statistics_node, usage_
 LOOKED_AT: Final = 1000
 """How many conversations of a target, the newest, are searched for messages that come again."""
 _REMEMBERED: Final = 256  # targets whose messages are known without asking the store
+
+_CALL: Final = "Start the memory again and repeat the call."
+_WAITS: Final = "It is kept and waits: the next call for this target reads it."
 
 _IN_VAIN: Final = 2  # failures in a row after which a model is left alone for this call
 
@@ -100,8 +103,8 @@ class Memorizer:
     """Keeps conversations and lets a `Learner` draw from them.
 
     One call at a time reads conversations of a target; keeping one never waits for that. In several
-    processes on one store two may read one conversation at once, and the comparison with what is
-    known keeps the second from adding it again.
+    processes on one store two may read one conversation at once; what the second one found in it is
+    let go.
 
     Args:
         parts: what it works with.
@@ -132,14 +135,21 @@ class Memorizer:
             similar: how many old memories are compared at most.
 
         Raises:
+            Closed: the memory was closed meanwhile; it says whether the conversation was kept.
             StorageFailed: the conversation could not be kept.
         """
         result = Memorized()
-        for target in targets:
-            await self.keep(target, messages, into=result, hint=hint)
+        try:
+            for target in targets:
+                await self.keep(target, messages, into=result, hint=hint)
+        except Closed as error:
+            raise Closed(str(target), "closed before the conversation was kept", _CALL) from error
         budget = CallBudget(self._parts.settings.job_model_calls)
-        for target in targets:
-            await self.catch_up(target, budget, into=result, similar=similar)
+        try:
+            for target in targets:
+                await self.catch_up(target, budget, into=result, similar=similar)
+        except Closed as error:
+            raise Closed(str(target), "closed while the conversation was read", _WAITS) from error
         return result
 
     async def keep(
@@ -155,8 +165,12 @@ class Memorizer:
             if not kept:
                 return
             counts: list[MemoryNode] = []
+            there = self._known.get(target)
 
             def last_look() -> list[MemoryNode]:
+                self._known_of(target)
+                if self._known.get(target) is not there:  # another process was quicker
+                    kept[:] = self._new(target, messages, hint)
                 counts[:] = self._counted(target, kept)
                 return [*kept, *counts]
 

@@ -55,7 +55,7 @@ class Recalled:
         lines: the profile of a user, or the statistics of a tool.
         days: the days the search was limited to.
         failed: why a model was left out, in words.
-        unseen: memories that have no vector yet, when nothing was found.
+        unseen: whether memories of the target have no vector yet, when nothing was found.
     """
 
     target: Target
@@ -64,7 +64,7 @@ class Recalled:
     lines: list[MemoryNode] = field(default_factory=list)
     days: Days | None = None
     failed: list[str] = field(default_factory=list)
-    unseen: int = 0
+    unseen: bool = False
 
     @property
     def evidence(self) -> bool:
@@ -117,7 +117,7 @@ class Recaller:
         if found.evidence and not found.text:
             found.text = self.listed(found)
         if not found.evidence:
-            found.unseen = await self._parts.index.vectors_pending()
+            found.unseen = await self._parts.index.some_lack_vectors(target.where())
         return found
 
     def listed(self, found: Recalled) -> str:

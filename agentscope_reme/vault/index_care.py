@@ -18,7 +18,8 @@ from agentscope_reme.files.disk import Disk
 from agentscope_reme.files.locks import WorkspaceLocks
 from agentscope_reme.results import Failure, IndexResult
 from agentscope_reme.settings import Settings
-from agentscope_reme.store.base import BaseFileStore, IndexedFile, ShadowIndex
+from agentscope_reme.store.base import BaseFileStore, ShadowIndex
+from agentscope_reme.store.records import IndexedFile
 from agentscope_reme.vault.index_keeper import Indexer, IndexKeeper
 from agentscope_reme.vault.scanning import Scanner
 from agentscope_reme.vault.tree import Tree
@@ -34,6 +35,9 @@ _NOTICES: Final = {
     "incomplete": "The index is being built from the files; searches may not find everything yet.",
     "unchecked": "The index was not closed properly; the files are being compared with it.",
 }
+_CATCHING_UP: Final = (
+    "The files are still being compared with the index; searches may not find the latest changes."
+)
 
 
 class ScanCall(Protocol):
@@ -87,6 +91,10 @@ class IndexCare:
         locks: the claim, and the commit lock for the change of places.
         shadow_tools: keeper and scanner for a shadow index.
         check: raises `Closed` once the work is to end.
+
+    Attributes:
+        is_catching_up: `bring_in_step` has not come to its end: what changed while nobody looked is
+            not found yet.
     """
 
     def __init__(
@@ -104,6 +112,7 @@ class IndexCare:
         self._locks = locks
         self._shadow_tools = shadow_tools
         self._check = check
+        self.is_catching_up = False
 
     @property
     def notices(self) -> list[str]:
@@ -112,7 +121,8 @@ class IndexCare:
             condition = self._store.condition()
         except ReMeError:  # the caller hears of it from the store itself
             return []
-        return [text for name, text in _NOTICES.items() if getattr(condition, name)]
+        told = [text for name, text in _NOTICES.items() if getattr(condition, name)]
+        return told or [_CATCHING_UP] * self.is_catching_up
 
     def bring_in_step(self) -> IndexResult:
         """What opening a workspace, or losing its index, asks for; cheap when all is well.
@@ -121,6 +131,12 @@ class IndexCare:
             StorageFailed: the index could not be written.
             Closed: the vault was closed meanwhile; the next start goes on.
         """
+        self.is_catching_up = True
+        result = self._brought_in_step()
+        self.is_catching_up = False
+        return result
+
+    def _brought_in_step(self) -> IndexResult:
         condition = self._store.condition()
         if not condition.outdated and not condition.incomplete:
             return self._scan()
@@ -166,7 +182,9 @@ class IndexCare:
         if scope != "all":
             return self._scan(full=True, scope=scope, trust_absence=True)
         with self._claimed():
-            return self._rebuild(trust_absence=True)
+            result = self._rebuild(trust_absence=True)
+        self.is_catching_up = False
+        return result
 
     def _compared(self, *, trust_absence: bool) -> IndexResult:
         seen = self._store.condition()

@@ -12,10 +12,12 @@ from typing import Final, Protocol
 from agentscope_reme.errors import NotFound, ReMeError, StorageFailed
 from agentscope_reme.files.disk import Disk
 from agentscope_reme.settings import Settings
-from agentscope_reme.store.base import BaseFileStore, IndexedFile
+from agentscope_reme.store.base import BaseFileStore
 from agentscope_reme.store.bulk_reader import BulkReader
 from agentscope_reme.store.indexer import FileIndexer
+from agentscope_reme.store.records import IndexedFile
 from agentscope_reme.vault.tree import SeenFile, Tree
+from agentscope_reme.workspace import is_hidden
 
 _log: Final = logging.getLogger(__name__)
 
@@ -65,8 +67,7 @@ class IndexKeeper:
 
     def indexable(self, path: str, size: int) -> bool:
         """Whether a file of this name and size, in bytes, belongs into the index."""
-        hidden = any(part.startswith(".") for part in path.split("/"))
-        return not hidden and size <= self._limit and self._indexer.indexable(path)
+        return size <= self._limit and not is_hidden(path) and self._indexer.indexable(path)
 
     def understand(self, path: str, data: bytes, *, mtime_ns: int = 0) -> IndexedFile | None:
         """What the index would say about a file; ``None`` when it would say nothing.

@@ -9,7 +9,7 @@ from typing import Final, Protocol
 from agentscope_reme.errors import ReMeError, StorageFailed
 from agentscope_reme.files.growing_file import Extension
 from agentscope_reme.files.locks import WorkspaceLocks
-from agentscope_reme.store.base import FileGrowth, IndexedFile
+from agentscope_reme.store.records import FileGrowth, IndexedFile
 from agentscope_reme.vault.index_keeper import UNREADABLE, IndexKeeper
 from agentscope_reme.vault.tree import Tree
 

@@ -13,9 +13,11 @@ from agentscope_reme.errors import BadPath, NotFound
 from agentscope_reme.progress import followed, report_progress
 from agentscope_reme.results import Failure, IndexResult
 from agentscope_reme.schema import content_hash
-from agentscope_reme.store.base import BaseFileStore, FileStamp, IndexedFile
+from agentscope_reme.store.base import BaseFileStore
 from agentscope_reme.store.bulk_reader import FEWEST_FILES, HelperFailed
+from agentscope_reme.store.flat_file import FlatFile
 from agentscope_reme.store.indexer import is_picture_place
+from agentscope_reme.store.records import FileStamp, IndexedFile
 from agentscope_reme.vault.index_keeper import UNREADABLE, IndexKeeper
 from agentscope_reme.vault.tree import SeenFile, Tree
 from agentscope_reme.workspace import layer_of
@@ -25,6 +27,9 @@ _BATCH_FILES: Final = 200
 _BATCH_CHUNKS: Final = 200
 """Each is a dozen objects: with more of them waiting the garbage collector holds up the process
 more often, and for longer."""
+_BATCH_FLAT_CHUNKS: Final = 1000
+"""Of a `FlatFile`, which the garbage collector passes over: so many are written in a few hundredths
+of a second, for which others wait."""
 _BATCH_BYTES: Final = 8 * 1024 * 1024
 _ROUNDS: Final = 3  # how often a file that keeps changing under the scan is read anew
 _GUARDED_FROM: Final = 5  # fewer missing files than this are taken at their word
@@ -101,13 +106,14 @@ class Scanner:
         stamps: Mapping[str, FileStamp] = store.stamps()
         if prefix:
             stamps = {path: stamp for path, stamp in stamps.items() if _below(path, prefix)}
-        wanted = seen.those(lambda f: self._keeper.indexable(f.path, f.size))
-        suspects = wanted if full else wanted.those(lambda f: _differs(f, stamps))
+        changed = seen if full else seen.those(lambda f: _differs(f, stamps))
+        suspects = changed.those(lambda f: self._keeper.indexable(f.path, f.size))
         unlisted = {failure.item for failure in failed if not self._tree.is_link(failure.item)}
-        kept = {f.path for f in wanted} | {p for p in stamps if _hit(p, unlisted)}
-        kept |= {f.path for f in seen if f.path in stamps and is_picture_place(f.path)}
-        unwanted = {f.path for f in seen if f.path not in kept}
-        missing = [p for p in stamps if p not in kept]
+        wanted = {f.path for f in suspects}
+        unwanted = {f.path for f in changed if f.path not in wanted}
+        unwanted -= {path for path in unwanted if path in stamps and is_picture_place(path)}
+        kept = seen.paths - unwanted
+        missing = [p for p in stamps if p not in kept and not _hit(p, unlisted)]
         if trust_absence:
             for layer in {layer_of(path) for path in missing}:
                 self.notices.pop(layer, None)
@@ -228,7 +234,7 @@ class _Run:
         self.result = IndexResult(failed=failed)
         self._batch: list[tuple[SeenFile, IndexedFile]] = []
         self._batch_bytes = 0
-        self._batch_chunks = 0
+        self._batch_share = 0.0
         self._again: list[SeenFile] = []
 
     def take_out(self, gone: Sequence[str]) -> None:
@@ -307,17 +313,18 @@ class _Run:
     def _collect(self, file: SeenFile, indexed: IndexedFile) -> None:
         self._batch.append((file, indexed))
         self._batch_bytes += file.size
-        self._batch_chunks += indexed.chunk_count
+        most = _BATCH_FLAT_CHUNKS if isinstance(indexed, FlatFile) else _BATCH_CHUNKS
+        self._batch_share += indexed.chunk_count / most
         if (
             len(self._batch) >= _BATCH_FILES
-            or self._batch_chunks >= _BATCH_CHUNKS
+            or self._batch_share >= 1
             or self._batch_bytes >= _BATCH_BYTES
         ):
             self._flush()
 
     def _flush(self) -> None:
         batch, self._batch = self._batch, []
-        self._batch_bytes = self._batch_chunks = 0
+        self._batch_bytes, self._batch_share = 0, 0.0
         if not batch:
             return
         with self._locks.commit():
@@ -367,5 +374,7 @@ def _all_below(ordered: Sequence[str], folder: str) -> Sequence[str]:
 
 def _hit(path: str, unlisted: set[str]) -> bool:
     """Whether a path, or a folder above it, could not be looked at: no sign of deletion."""
+    if not unlisted:
+        return False
     ends = [0, *(n for n, letter in enumerate(path) if letter == "/"), len(path)]
-    return bool(unlisted) and any(path[:end] in unlisted for end in ends)
+    return any(path[:end] in unlisted for end in ends)

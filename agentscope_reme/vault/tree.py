@@ -7,24 +7,22 @@ import os
 import stat
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import starmap
 from pathlib import Path
-from typing import Final, overload
+from typing import Final, NamedTuple, overload
 
 from agentscope_reme.errors import BadPath, NotFound
 from agentscope_reme.files.disk import Disk, is_temporary, is_temporary_of
 from agentscope_reme.results import Failure
 from agentscope_reme.schema import content_hash
-from agentscope_reme.workspace import INTERNAL_FOLDERS, Workspace
+from agentscope_reme.workspace import INTERNAL_FOLDERS, Workspace, is_plain
 
 _LONGEST_NAME: Final = 255  # bytes, on every file system we know
 _ELSEWHERE: Final = "Choose another path."
 
 
-@dataclass(frozen=True, slots=True)
-class SeenFile:
-    """A file a walk met, with the two numbers of the quick check."""
+class SeenFile(NamedTuple):
+    """A file a walk met, with the two numbers of the quick check; a start makes thousands."""
 
     path: str
     mtime_ns: int
@@ -58,6 +56,11 @@ class SeenFiles(Sequence[SeenFile]):
 
     def __len__(self) -> int:
         return len(self._rows)
+
+    @property
+    def paths(self) -> set[str]:
+        """Their paths."""
+        return {path for path, _, _ in self._rows}
 
     def those(self, wanted: Callable[[SeenFile], bool]) -> SeenFiles:
         """Those that meet a condition."""
@@ -153,7 +156,7 @@ class Tree:
         if self.is_link(path):
             return None
         try:
-            status = (self.workspace.root / path).stat()
+            status = os.stat(f"{self.workspace.root}/{path}")  # a `Path` for every file is dear
         except OSError:
             return None
         regular = stat.S_ISREG(status.st_mode)
@@ -220,10 +223,12 @@ class Tree:
             except OSError as error:
                 failed.append(Failure(item=folder, reason=f"cannot be listed: {error.strerror}"))
                 continue
+            normal = self._is_normal(folder)
             for entry in entries:
                 path = f"{folder}/{entry.name}" if folder else entry.name
                 if not self._is_passed_over(path, entry):
-                    self._meet(path, entry, folders, found, failed)
+                    safe = normal and is_plain(entry.name)
+                    self._meet(path, entry, folders, found, failed, safe=safe)
         return SeenFiles(found), failed
 
     def everything_below(self, folder: str) -> list[str]:
@@ -264,6 +269,14 @@ class Tree:
                 for parent, _, names in os.walk(top):
                     yield from (Path(parent, name) for name in names if is_temporary(name))
 
+    def _is_normal(self, folder: str) -> bool:
+        """Whether a plain name in this folder makes a normalised path."""
+        if not folder:
+            return True
+        with contextlib.suppress(BadPath):
+            return self.workspace.normalise(folder) == folder
+        return False
+
     def _is_passed_over(self, path: str, entry: os.DirEntry[str]) -> bool:
         hidden = entry.name.startswith(".")
         internal = "/" not in path and entry.name.casefold() in INTERNAL_FOLDERS
@@ -276,19 +289,19 @@ class Tree:
         folders: list[str],
         found: list[tuple[str, int, int]],
         failed: list[Failure],
+        *,
+        safe: bool,
     ) -> None:
         try:
-            if entry.is_dir(follow_symlinks=False):
-                folders.append(path)
+            if not entry.is_file(follow_symlinks=False):
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(path)
+                elif entry.is_symlink():
+                    self.place(path)  # refuses a link that leads where no path may
                 return
-            if entry.is_symlink():
-                self.place(path)  # refuses a link that leads where no path may
-                return
-            if not entry.is_file():
-                return
-            if self.workspace.normalise(path) != path:
+            if not safe and self.workspace.normalise(path) != path:
                 raise BadPath(path, "this name would be read as another", "Rename the file.")
-            status = entry.stat()
+            status = entry.stat(follow_symlinks=False)
             found.append((path, status.st_mtime_ns, status.st_size))
         except (OSError, BadPath) as error:
             shown = path.encode("utf-8", "backslashreplace").decode()

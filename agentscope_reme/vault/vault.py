@@ -21,7 +21,8 @@ from agentscope_reme.files.locks import WorkspaceLocks
 from agentscope_reme.files.snapshots import sweep_snapshots
 from agentscope_reme.results import IndexResult
 from agentscope_reme.settings import Settings
-from agentscope_reme.store.base import BaseFileStore, IndexedFile
+from agentscope_reme.store.base import BaseFileStore
+from agentscope_reme.store.records import IndexedFile
 from agentscope_reme.vault.committing import Committer, Settled
 from agentscope_reme.vault.deletions import taken_away
 from agentscope_reme.vault.erasure import Erasure, Receipt

@@ -25,7 +25,7 @@ def render(page: Page) -> bytes:
     Args:
         page: what it shows.
     """
-    style, script = _text("page.css"), _text("page.js")
+    style, script = _text("page.css"), _text("page.js") + _text("graph.js")
     # Logs may hold halves of characters, and names bytes that are no text: shown as `?`.
     said = json.dumps(page, ensure_ascii=False).encode("utf-8", "replace")
     packed = gzip.compress(said, mtime=0)

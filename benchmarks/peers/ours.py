@@ -7,9 +7,9 @@ from pathlib import Path
 
 from agentscope_reme import ReMe, Settings
 from agentscope_reme.schema import FileChunk, FileNode, chunk_id, content_hash
-from agentscope_reme.store.base import IndexedFile
 from agentscope_reme.store.bm25 import BM25Index
 from agentscope_reme.store.local_store import LocalFileStore
+from agentscope_reme.store.records import IndexedFile
 from agentscope_reme.workspace import Workspace
 from benchmarks.peers.driving import TOP, Engine, File, main
 

@@ -101,7 +101,7 @@ async def test_forgetting_takes_an_offloaded_result_with_its_file(reme: ReMe) ->
     path = await ReMeOffloader(reme).offload_tool_result("s1", block)
     await reme.forget(query="axolotl", dry_run=False)
     assert not (reme.workspace.root / path).exists()
-    assert b"4711" not in (reme.workspace.root / "session/agentscope/s1.jsonl").read_bytes()
+    assert b"axolotl" not in (reme.workspace.root / "session/agentscope/s1.jsonl").read_bytes()
 
 
 async def test_another_user_finds_nothing_of_it(reme: ReMe) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from agentscope.message import AssistantMsg, HintBlock, Msg, TextBlock, UserMsg
 from agentscope.state import AgentState
 
-from agentscope_reme.agentscope_v2.turns import Fresh, Progress
+from agentscope_reme.agentscope_v2.turns import Fresh, Progress, SettledStart
 
 
 def text(block_id: str) -> TextBlock:
@@ -109,3 +109,48 @@ def test_a_reply_that_ends_while_it_is_recorded_is_not_taken_for_finished() -> N
     progress.mark(found)
     (whole,) = fresh_of(state, reply("a", "b"))
     assert whole.message.text == "said a\nsaid b"
+
+
+def going_on(state: AgentState, settled: SettledStart, *context: Msg) -> list[str]:
+    """What progress that knows what was settled finds, and records."""
+    state.context = list(context)
+    progress = Progress(state, "k", settled)
+    found = progress.fresh(context, originals={}, agent_name="Friday")
+    progress.mark(found)
+    return [item.message.text for item in found]
+
+
+def asked(number: int) -> Msg:
+    return UserMsg("Ann", f"question {number}", id=f"u{number}")
+
+
+def test_what_was_settled_is_not_looked_at_again_and_nothing_new_is_missed() -> None:
+    state, settled = replying(), SettledStart()
+    questions = [asked(number) for number in range(4)]
+    assert going_on(state, settled, *questions[:2]) == ["question 0", "question 1"]
+    assert settled.length(questions, state.middle_context["k"]["recorded"]) == 2
+    assert settled.length(questions, {}) == 0
+    assert settled.length(questions[1:], state.middle_context["k"]["recorded"]) == 0
+    growing = reply("a")
+    assert going_on(state, settled, *questions[:2], growing) == ["said a"]
+    assert settled.length(state.context, state.middle_context["k"]["recorded"]) == 2
+    growing.content.append(text("b"))
+    assert going_on(state, settled, *questions[:2], growing) == ["said a\nsaid b"]
+    early = asked(9)
+    assert going_on(state, settled, early, *questions[:2], growing) == ["question 9"]
+    state.reply_id = "r2"
+    assert going_on(state, settled, *questions[:2], growing, *questions[2:]) == [
+        "question 2",
+        "question 3",
+    ]
+    assert going_on(state, settled, questions[0], early, growing) == ["question 9"]
+
+
+def test_progress_that_was_taken_away_or_replaced_is_believed() -> None:
+    state, settled = AgentState(), SettledStart()
+    going_on(state, settled, asked(1), asked(2))
+    state.middle_context["k"] = {"recorded": {"u1": []}}
+    first, second = state.context
+    assert going_on(state, settled, first, second) == ["question 2"]
+    del state.middle_context["k"]
+    assert going_on(state, settled, first, second) == ["question 1", "question 2"]

@@ -21,8 +21,8 @@ async def begin(provider: LoopbackProvider, tmp_path: Path) -> AsyncIterator[Beg
     """Opens assistants; whatever is still open is closed at the end."""
     opened: list[Talk] = []
 
-    async def open_talk(**words: object) -> Talk:
-        talk = await Talk.begin(provider, tmp_path, **words)
+    async def open_talk(folder: Path = tmp_path, **words: object) -> Talk:
+        talk = await Talk.begin(provider, folder, **words)
         opened.append(talk)
         return talk
 

@@ -89,6 +89,21 @@ def test_a_closed_terminal_leaves_no_command_behind(
     assert "[stopped by the user]" in logs(tmp_path)
 
 
+def test_a_kill_leaves_no_command_behind(
+    screen: Screen, provider: LoopbackProvider, tmp_path: Path
+) -> None:
+    command = f"sleep 300 & echo $! > {tmp_path / 'child'}; echo $$ > {tmp_path / 'pid'}; wait"
+    provider.reply("One moment", tool_calls=[ToolCall("bash", {"command": command})])
+    screen.enter("wait for it")
+    screen.wait("[a]lways in this session ›")
+    screen.enter("y")
+    pids = [patiently(tmp_path / "pid"), patiently(tmp_path / "child")]
+    screen.kill()
+    end = time.monotonic() + HANGS_SECONDS
+    while any(map(alive, pids)):
+        assert time.monotonic() < end, "a command runs on"
+
+
 def test_an_end_from_outside_leaves_no_command_behind(
     provider: LoopbackProvider, tmp_path: Path, environ: dict[str, str]
 ) -> None:

@@ -2,41 +2,57 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
-from agentscope_reme.chat.commands import is_command
-from agentscope_reme.chat.display import visible
+from agentscope_reme.chat.assistant import Assistant
+from agentscope_reme.chat.commands import Commands, is_command
+from agentscope_reme.chat.display import Screen, visible
 from agentscope_reme.chat.piped import parts_of
+from agentscope_reme.cli.main import main
 from tests.chat.talk import noting
 from tests.loopback import LoopbackProvider, ToolCall
 
-
-def chat(
-    provider: LoopbackProvider, folder: Path, said: str, *words: str, **more: str
-) -> tuple[int, str, str]:
-    environ = {"REME_LLM_API_KEY": "k", "REME_LLM_BASE_URL": provider.openai_url}
-    done = subprocess.run(
-        [sys.executable, "-m", "agentscope_reme", "chat", *words],
-        cwd=folder,
-        input=said,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        check=False,
-        env={**os.environ, **environ, **more},
-    )
-    return done.returncode, done.stdout, done.stderr
+Chat = Callable[..., tuple[int, str, str]]
 
 
-def test_a_question_is_answered(provider: LoopbackProvider, tmp_path: Path) -> None:
+@pytest.fixture
+def chat(provider: LoopbackProvider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Chat:
+    """The command, its streams and its environment; in this process, which has AgentScope loaded.
+
+    Loading it takes a second and a half of processor time; what the edges of a real process do is
+    tried below, and in terminals.
+    """
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(logging, "disable", lambda _: None)
+    monkeypatch.setenv("REME_LLM_API_KEY", "k")
+    monkeypatch.setenv("REME_LLM_BASE_URL", provider.openai_url)
+
+    def run(said: str, *words: str, encoding: str = "utf-8") -> tuple[int, str, str]:
+        outputs = [BytesIO(), BytesIO()]
+        streams = [TextIOWrapper(to, encoding=encoding, write_through=True) for to in outputs]
+        monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(said.encode()), encoding="utf-8"))
+        monkeypatch.setattr(sys, "stdout", streams[0])
+        monkeypatch.setattr(sys, "stderr", streams[1])
+        code = main(["chat", *words])
+        out, err = (output.getvalue().decode("utf-8") for output in outputs)
+        return code, out, err
+
+    return run
+
+
+def test_a_question_is_answered(chat: Chat, provider: LoopbackProvider, tmp_path: Path) -> None:
     provider.reply(thinking="hm", tool_calls=[ToolCall("bash", {"command": "touch made"})])
     provider.reply("四十二。")
-    code, out, err = chat(provider, tmp_path, "what is the answer?\nin short, please\n")
+    code, out, err = chat("what is the answer?\nin short, please\n")
     assert (code, out) == (0, "四十二。\n")
     assert "● bash touch made" in err
     assert not (tmp_path / ".reme/made").exists()
@@ -64,9 +80,11 @@ def test_remecli_is_the_same_and_reads_dotenv(provider: LoopbackProvider, tmp_pa
     assert provider.chats[0].model == "qwen3.5-plus"
 
 
-def test_commands_stand_between_messages(provider: LoopbackProvider, tmp_path: Path) -> None:
+def test_commands_stand_between_messages(
+    chat: Chat, provider: LoopbackProvider, tmp_path: Path
+) -> None:
     provider.respond_with(noting(note="- a boat called Argo"))
-    code, out, err = chat(provider, tmp_path, "our boat is the Argo\n/new\nhello\n/history\n")
+    code, out, err = chat("our boat is the Argo\n/new\nhello\n/history\n")
     assert (code, out) == (0, "fine\nfine\n")
     assert "A new conversation." in err
     assert "user (" in err
@@ -75,12 +93,13 @@ def test_commands_stand_between_messages(provider: LoopbackProvider, tmp_path: P
 
 
 def test_what_fails_is_told_and_ends_with_a_code(
-    provider: LoopbackProvider, tmp_path: Path
+    chat: Chat, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    code, out, err = chat(provider, tmp_path, "hello", REME_LLM_API_KEY="")
+    monkeypatch.setenv("REME_LLM_API_KEY", "")
+    code, out, err = chat("hello")
     assert (code, out) == (1, "")
     assert "REME_LLM_API_KEY" in err
-    code, _, err = chat(provider, tmp_path, "hello", "langauge=zh")
+    code, _, err = chat("hello", "langauge=zh")
     assert code == 2
     assert "Did you mean `language`?" in err
 
@@ -92,6 +111,24 @@ def test_a_command_is_a_word_and_a_path_is_none() -> None:
     assert not is_command("// a comment")
     assert list(parts_of("a\nb\n/new\n/etc is a folder\n")) == ["a\nb", "/new", "/etc is a folder"]
     assert list(parts_of(" \n")) == []
+
+
+@pytest.mark.parametrize(
+    ("typed", "near"),
+    [("/nonsense", None), ("/hlp", "/help"), ("/Exti", "/exit"), ("/nwe", "/new"), ("/sing", None)],
+)
+async def test_only_a_slip_of_the_finger_is_taken_for_a_command(
+    typed: str, near: str | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def ready() -> Assistant:
+        raise AssertionError("nobody is needed to say that")
+
+    console = Console(width=200)
+    assert not await Commands(ready, Screen(console, console, "en"), "en").run(typed)
+    told = capsys.readouterr().out
+    assert "/help lists them all." in told
+    assert ("Did you mean" in told) == (near is not None)
+    assert near is None or f"Did you mean {near}?" in told
 
 
 def test_what_is_shown_cannot_steer_a_terminal() -> None:
@@ -114,10 +151,10 @@ def test_half_characters_and_foreign_lines_do_no_harm() -> None:
 
 
 def test_a_terminal_that_lacks_a_character_shows_another(
-    provider: LoopbackProvider, tmp_path: Path
+    chat: Chat, provider: LoopbackProvider
 ) -> None:
     provider.reply("四十二 is 42")
-    assert chat(provider, tmp_path, "hi", PYTHONIOENCODING="ascii")[:2] == (0, "??? is 42\n")
+    assert chat("hi", encoding="ascii")[:2] == (0, "??? is 42\n")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a system without /dev/full")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import json
 import os
+import shutil
+import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -48,6 +50,24 @@ async def test_a_child_left_behind_ends_with_its_command(talk: Talk, tmp_path: P
     answer = await talk.call("bash", command=f"sleep 300 & echo $! > {tmp_path / 'pid'}; echo ok")
     assert answer == "ok"
     assert not alive(int((tmp_path / "pid").read_text()))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="process groups are of Unix")
+@pytest.mark.parametrize("has_bash", [True, False])
+async def test_a_command_is_alone_with_its_children(
+    talk: Talk, monkeypatch: pytest.MonkeyPatch, has_bash: bool
+) -> None:
+    """The watcher beside it is none of its children, and its standard input is empty."""
+    which = shutil.which
+    monkeypatch.setattr(
+        "shutil.which", lambda name: which(name) if has_bash or name != "bash" else None
+    )
+    talk.answers = ["yes"] * 3
+    waits = "import os\ntry: os.wait()\nexcept ChildProcessError: print('alone')"
+    assert await talk.call("execute_code", code=waits) == "alone"
+    assert await talk.call("bash", command="sleep 0.01 & wait; echo done") == "done"
+    code = "import sys; print(repr(sys.stdin.read()))"
+    assert await talk.call("bash", command=f'{sys.executable} -c "{code}"') == "''"
 
 
 async def test_a_flood_keeps_its_head_and_its_tail(talk: Talk) -> None:
@@ -149,6 +169,57 @@ async def test_writing_elsewhere_is_asked_first(talk: Talk, tmp_path: Path) -> N
     assert place.read_text() == "goodbye"
     assert [q.what for q in talk.questions] == [f"Write {place}?"] * 3
     assert talk.questions[2].detail == "- hello\n+ goodbye"
+
+
+async def test_reading_elsewhere_is_asked_first(begin: Begin, tmp_path: Path) -> None:
+    (folder := tmp_path / "project").mkdir()
+    talk = await begin(folder)
+    key = tmp_path / "key"
+    key.write_text("top secret")
+    (folder / "link").symlink_to(key)
+    (talk.root / "memory/link.md").symlink_to(key)
+    (tmp_path / "cat.png").write_bytes(PNG)
+    calls = [
+        ("read", {"path": str(key)}, f"Read {key}?"),
+        ("read", {"path": str(folder / "link")}, f"Read {key}?"),
+        ("read", {"path": "memory/link.md"}, f"Read {key}?"),
+        ("read", {"path": str(tmp_path / "cat.png")}, f"Read {tmp_path / 'cat.png'}?"),
+        ("ls", {"path": str(tmp_path)}, f"List {tmp_path}?"),
+        ("edit", {"path": str(key), "old": "top", "new": "x"}, f"Read {key}?"),
+    ]
+    for name, given, question in calls:
+        talk.answers = ["no"]
+        answer = await talk.call(name, **given)
+        assert "did not allow" in answer
+        assert "secret" not in answer
+        assert talk.questions[-1].what == question
+    talk.answers = ["yes"]
+    assert "top secret" in await talk.call("read", path=str(key))
+    assert "no such file" in await talk.call("read", path=str(tmp_path / "gone"))
+    assert len(talk.questions) == len(calls) + 1
+
+
+@pytest.mark.parametrize("name", [".env", ".ssh/id_ed25519", ".config/key.txt"])
+async def test_so_is_what_is_hidden_in_the_folder(talk: Talk, tmp_path: Path, name: str) -> None:
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text("top secret")
+    (tmp_path / "open.txt").write_text("open")
+    talk.answers = ["no"]
+    assert "did not allow" in await talk.call("read", path=str(tmp_path / name))
+    assert "open" in await talk.call("read", path=str(tmp_path / "open.txt"))
+    assert "open.txt" in await talk.call("ls", path=str(tmp_path))
+    assert [question.what for question in talk.questions] == [f"Read {tmp_path / name}?"]
+
+
+async def test_home_is_where_the_person_is_at_home(
+    talk: Talk, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path_factory.mktemp("home")
+    (home / "notes.txt").write_text("top secret")
+    monkeypatch.setenv("HOME", str(home))
+    talk.answers = ["no"]
+    assert "did not allow" in await talk.call("read", path="~/notes.txt")
+    assert talk.questions[0].what == f"Read {home / 'notes.txt'}?"
 
 
 async def test_a_link_out_of_the_memory_is_no_way_around(talk: Talk, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from agentscope_reme.chat.words import say
 from tests.chat.conftest import Begin
 from tests.chat.talk import Talk, is_checkpoint_call, is_summary_run, noting
 from tests.loopback import LoopbackProvider, Reply, Request
@@ -100,14 +101,37 @@ async def test_saving_goes_on_at_the_next_start(begin: Begin) -> None:
     await talk.say("remember the milk")
     await talk.assistant.begin_anew(talk.seen)
     await talk.saved()
-    assert "asleep" in talk.assistant.memory.failed_savings()[0]
+    assert not await talk.assistant.tell_savings(talk.seen)
+    assert talk.seen.told == ["saving", "anew", "not_saved"]
+    assert "asleep" in str(talk.seen.notices[-1][1]["why"])
     assert list((talk.root / "journal/summaries").glob("*.json"))
     await talk.close()
     is_down = False
     again = await begin()
     await again.saved()
     assert "a late note" in notes(again)
+    assert await again.assistant.tell_savings(again.seen)
+    assert again.seen.told == ["saved"]
     assert not list((again.root / "journal/summaries").glob("*.json"))
+
+
+async def test_no_note_is_promised_before_it_is_written(talk: Talk) -> None:
+    answers = [noting(note="- Oslo in May"), lambda _: Reply(text="[SILENT]")]
+    for answer, told in zip(answers, ("saved", "nothing_noted"), strict=True):
+        talk.provider.respond_with(answer)
+        talk.seen.notices.clear()
+        await talk.say("we travel to Oslo in May")
+        await talk.assistant.begin_anew(talk.seen)
+        assert talk.seen.told == ["saving", "anew"]
+        assert "memory/" not in say("saving", "en", **talk.seen.notices[0][1])
+        await talk.saved()
+        await talk.assistant.tell_savings(talk.seen)
+        assert talk.seen.told == ["saving", "anew", told]
+        await talk.assistant.tell_savings(talk.seen)
+        assert len(talk.seen.notices) == 3
+    day = talk.assistant.memory.clock.today().isoformat()
+    assert "Oslo in May" in notes(talk)
+    assert list((talk.root / "memory").iterdir()) == [talk.root / f"memory/{day}.md"]
 
 
 async def test_an_exit_writes_nothing_by_itself(begin: Begin) -> None:

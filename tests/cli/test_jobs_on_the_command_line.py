@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from agentscope_reme.cli import main
+from agentscope_reme.cli.catalogue import catalogue
 from agentscope_reme.jobs import MODEL_JOBS, jobs
 from tests.loopback import LoopbackProvider, Reply, Request
 
@@ -47,6 +49,14 @@ def test_turns_come_from_a_file_or_from_standard_input(tmp_path: Path) -> None:
         assert (code, json.loads(out)["pending"]) == (0, True)
     log = tmp_path / ".reme/session/dialog/s.jsonl"
     assert log.read_text("utf-8").count("zebra vault") == 1
+
+
+def test_a_file_without_its_at_sign_is_pointed_out(tmp_path: Path) -> None:
+    (tmp_path / "t.json").write_text("[]")
+    code, _, told = run(tmp_path, "auto_memory", "session_id=s", "messages=t.json")
+    assert (code, "Write messages=@t.json to take it from that file." in told) == (2, True), told
+    _, _, told = run(tmp_path, "auto_memory", "session_id=s", "messages=gone.json")
+    assert "a list in JSON, or @file" in told
 
 
 def test_a_nightly_job_takes_its_model_from_the_environment(
@@ -86,6 +96,10 @@ def test_settings_and_users_belong_to_every_job(tmp_path: Path) -> None:
         (["serch", "query=a"], "no such job"),
         (["search"], "'query'"),
         (["search", "query=a", "limt=3"], "Did you mean limit?"),
+        (["undo", "id=1"], "Did you mean change_id?"),
+        (["remember", "statement=x"], "Did you mean text?"),
+        (["remember", "text=x", "statement=y"], "It takes text"),
+        (["auto_memory", "messages=[]"], "'session_id': "),
         (["search", "query=a", "limit=three"], "'limit=three'"),
         (["search", "query=a", "query=b"], "given twice"),
         (["search", "query"], "key=value"),
@@ -109,6 +123,11 @@ def test_bad_usage_ends_with_two_and_names_the_key(
     assert main([*words, *extra]) == 2
     out, err = capsys.readouterr()
     assert (out, told in err) == ("", True), err
+
+
+def test_config_without_an_action_is_told_of_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["config"]) == 2
+    assert "'config': the action is missing" in capsys.readouterr().err
 
 
 def test_a_job_that_fails_ends_with_one(
@@ -197,6 +216,21 @@ def test_every_job_explains_itself(name: str, capsys: pytest.CaptureFixture[str]
     told = capsys.readouterr().out
     assert jobs()[name].summary
     assert all(f"{key}=" in told for key in jobs()[name].types)
+
+
+def test_help_says_what_a_key_takes_in_words(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["search", "--help"]) == 0
+    told = capsys.readouterr().out
+    assert "query=  text (required)" in told
+    assert "limit=  a whole number (default 5)" in told
+    assert "tags=  a list of texts in JSON, or @file (optional)" in told
+    assert "fusion=  rrf or score (optional)" in told
+    assert "expand_links=  true or false (default true)" in told
+    kinds = {key.told for entry in catalogue().jobs for key in entry.keys}
+    kinds |= {key.told for key in catalogue().keys}
+    assert not [
+        kind for kind in kinds if re.search(r"[\[\]|_]|None|typing|collections|str\b", kind)
+    ]
 
 
 def test_help_lists_every_job(capsys: pytest.CaptureFixture[str]) -> None:

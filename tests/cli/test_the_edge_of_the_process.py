@@ -72,6 +72,16 @@ def test_a_job_loads_no_agentscope_and_no_step_it_does_not_take(tmp_path: Path) 
     assert python(tmp_path, code).stdout.splitlines()[-1] == b"[]"
 
 
+def test_a_job_that_meets_no_yaml_loads_none(tmp_path: Path) -> None:
+    code = (
+        "import sys\nfrom agentscope_reme.cli import main\n"
+        "main(['write', 'path=a.md', 'content=a'])\n"
+        "main(['stat', 'path=a.md'])\nmain(['search', 'query=a'])\n"
+        "print([name for name in ('yaml', 'filelock', 'multiprocessing') if name in sys.modules])"
+    )
+    assert python(tmp_path, code).stdout.splitlines()[-1] == b"[]"
+
+
 @pytest.mark.parametrize(
     "module",
     [
@@ -85,6 +95,22 @@ def test_a_job_loads_no_agentscope_and_no_step_it_does_not_take(tmp_path: Path) 
 )
 def test_an_interruption_while_it_starts_is_told_in_words(module: str, tmp_path: Path) -> None:
     done = python(tmp_path, _INTERRUPTED.format(module=module, words=["search", "query=a"]))
+    assert (done.returncode, done.stdout) == (130, b"")
+    assert done.stderr.decode() == "stopped; what was saved stays saved\n"
+
+
+@pytest.mark.parametrize("module", ["pydantic", "yaml", "agentscope_reme.results"])
+def test_an_interruption_arrives_where_an_exception_would_be_lost(
+    module: str, tmp_path: Path
+) -> None:
+    """As within compiled modules, and in callbacks of the import system."""
+    swallowed = _INTERRUPTED.replace(
+        "os.kill(os.getpid(), signal.SIGINT)",
+        "\n            try: os.kill(os.getpid(), signal.SIGINT)"
+        "\n            except KeyboardInterrupt: pass",
+    )
+    (tmp_path / "reme.yaml").write_text("language: en\n")
+    done = python(tmp_path, swallowed.format(module=module, words=["search", "query=a"]))
     assert (done.returncode, done.stdout) == (130, b"")
     assert done.stderr.decode() == "stopped; what was saved stays saved\n"
 

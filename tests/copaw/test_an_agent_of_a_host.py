@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import runpy
 import sys
 from collections.abc import Iterator
 from datetime import datetime
@@ -169,3 +170,9 @@ async def test_the_example_runs_and_stays_short(
     question = ["What about Mei's tea?"]
     assert await example.talk(model, formatter, question, str(tmp_path), 128_000) == "75 degrees."
     assert len((EXAMPLES / "copaw_memory_manager.py").read_text().splitlines()) < 60
+
+
+def test_the_example_without_a_key_ends_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DASHSCOPE_API_KEY", raising=False)
+    with pytest.raises(SystemExit, match=r"DASHSCOPE_API_KEY.*make demo"):
+        runpy.run_path(str(EXAMPLES / "copaw_memory_manager.py"), run_name="__main__")

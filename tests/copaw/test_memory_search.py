@@ -286,3 +286,24 @@ async def test_it_is_the_memory_of_reme(open_copaw: Open, tmp_path: Path, clock:
             assert (await reme.history()).changes
             await reme.write("digest/wiki/owls.md", "Owls hunt at night.")
         assert rows(await copaw.memory_search("owls"))[0]["path"].endswith("digest/wiki/owls.md")
+
+
+async def test_no_search_finds_the_own_files_of_the_host(open_copaw: Open) -> None:
+    async with open_copaw() as copaw:
+        await fill(
+            copaw,
+            {
+                "AGENTS.md": "# You are a heron",
+                "HEARTBEAT.md": "Every morning: feed the heron.",
+                "MEMORY.md": "# Facts\n\nThe heron nests in May.\n",
+                "memory/2026-06-19.md": "The heron came back.",
+            },
+        )
+        turn = [{"role": "user", "name": "u", "content": "Where is the heron?"}]
+        await copaw.record("s", turn, distil=False)
+        wanted = {"MEMORY.md", "memory/2026-06-19.md", "session/dialog/s.jsonl"}
+        found = await copaw.search("heron", limit=20)
+        assert {hit.path for hit in found.hits} == wanted
+        pack = await copaw.recall("heron")
+        assert {hit.path for hit in pack.hits} == wanted
+        assert "HEARTBEAT" not in pack.answer

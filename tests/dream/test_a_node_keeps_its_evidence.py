@@ -7,12 +7,8 @@ import re
 
 import pytest
 
-from agentscope_reme.steps.dream.node_checks import (
-    Proposal,
-    RefusedError,
-    check_node,
-    completed,
-)
+from agentscope_reme.steps.dream.node_checks import check_node
+from agentscope_reme.steps.dream.proposal import Proposal, RefusedError, completed
 from agentscope_reme.steps.dream.units import Action
 
 CARD = "daily/2026-06-21/news.md"
@@ -389,3 +385,70 @@ def test_a_dash_inside_a_statement_is_no_list_marker() -> None:
     before = OLD.replace("The date hangs on", "Two - or three - things: it hangs on")
     after = before.replace("Two - or", "- Two - or").replace(SOURCES, CITED)
     assert "- Two - or three" in judged(after, "REFINE", before)
+
+
+LAUNCHES = "- The launch is on 2 July. (observed 2026-06-01)"
+CHINESE = "- 发布日期是 7 月 2 日。(observed 2026-06-01)"
+
+
+@pytest.mark.parametrize(
+    "wrapped",
+    [
+        "- It is not true that the launch is on 2 July. (observed 2026-06-01)",
+        "- The launch is on 2 July, which never was the plan. (observed 2026-06-01)",
+        "- That the launch is on 2 July is wrong. (observed 2026-06-01)",
+        "- Ann doesn't think the launch is on 2 July. (observed 2026-06-01)",
+        "- The launch is no longer on 2 July. (observed 2026-06-01)",
+        "- Formerly, the launch is on 2 July. (observed 2026-06-01)",
+        "- 说发布日期是 7 月 2 日并非事实。(observed 2026-06-01)",
+        "- 发布日期是 7 月 2 日，这是错误的。(observed 2026-06-01)",
+        "- 发布日期不再是 7 月 2 日。(observed 2026-06-01)",
+    ],
+)
+def test_a_refinement_does_not_deny_what_it_keeps(wrapped: str) -> None:
+    old = LAUNCHES if "launch" in wrapped else CHINESE
+    before = OLD.replace(LAUNCHES, old)
+    with pytest.raises(RefusedError, match="denied or doubted"):
+        judged(cited(before.replace(old, wrapped)), "REFINE", before)
+    as_its_own = f"{old}\n{wrapped.replace('2026-06-01', '2026-06-21')}"
+    both = judged(cited(before.replace(old, as_its_own)), "REFINE", before)
+    assert old in both  # whoever reads it sees what was said when
+
+
+@pytest.mark.parametrize(
+    ("old", "better"),
+    [
+        (LAUNCHES, "- The launch is on 2 July, not only in Bern. (observed 2026-06-01)"),
+        (CHINESE, "- 发布日期是 7 月 2 日，非常确定。(observed 2026-06-01)"),
+        (
+            "- The launch is not on 2 July. (observed 2026-06-01)",
+            "- The launch is not on 2 July, says Ann. (observed 2026-06-01)",
+        ),
+    ],
+)
+def test_a_refinement_may_say_what_denies_nothing(old: str, better: str) -> None:
+    before = OLD.replace(LAUNCHES, old)
+    assert better in judged(cited(before.replace(old, better)), "REFINE", before)
+
+
+def test_nor_is_a_denial_denied() -> None:
+    old = "- The launch is not on 2 July. (observed 2026-06-01)"
+    wrapped = "- It is not true that the launch is not on 2 July. (observed 2026-06-01)"
+    before = OLD.replace(LAUNCHES, old)
+    with pytest.raises(RefusedError, match="denied or doubted"):
+        judged(cited(before.replace(old, wrapped)), "REFINE", before)
+
+
+@pytest.mark.parametrize(
+    "lead", ["It is not true that:\n\n", "## No longer so\n\n", "以下不属实：\n\n"]
+)
+@pytest.mark.parametrize("action", ["CORROBORATE", "REFINE", "CORRECT"])
+def test_nothing_leads_in_to_an_old_statement_with_a_denial(lead: str, action: Action) -> None:
+    after = MOVED if action == "CORRECT" else cited()
+    with pytest.raises(RefusedError, match="denies statements that stand below it"):
+        judged(after.replace("- The launch is on 2", f"{lead}- The launch is on 2", 1), action)
+
+
+def test_a_heading_with_a_denial_may_stand_above_what_is_new() -> None:
+    added = OLD.replace("## Sources", "## What is not done\n\n- Posters.\n\n## Sources")
+    assert "- Posters. (observed 2026-06-21)" in judged(cited(added), "REFINE")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import runpy
 from pathlib import Path
 
+import pytest
 import quickstart_v2
 from stand_in_model import make_stand_in
 
@@ -13,6 +15,12 @@ async def test_the_second_agent_remembers_what_the_first_was_told(tmp_path: Path
     answer = await quickstart_v2.talk(model, str(tmp_path))
     assert "75 degrees" in answer
     assert "daily/" in answer
+
+
+def test_without_a_key_it_ends_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DASHSCOPE_API_KEY", raising=False)
+    with pytest.raises(SystemExit, match=r"DASHSCOPE_API_KEY.*make demo"):
+        runpy.run_path(quickstart_v2.__file__, run_name="__main__")
 
 
 def test_it_is_under_60_lines() -> None:

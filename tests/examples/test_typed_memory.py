@@ -34,5 +34,21 @@ async def test_what_was_said_is_learnt_asked_for_and_exported(
     assert "digest/personal/alice-alice-drinks-green-tea" in shown
 
 
+async def test_without_a_key_it_says_at_once_that_the_conversation_is_kept(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    for kind in ("LLM", "EMBEDDING"):
+        for name in ("API_KEY", "BASE_URL", "BACKEND"):
+            monkeypatch.delenv(f"REME_{kind}_{name}", raising=False)
+    await typed_memory.remember(str(tmp_path))
+    shown = capsys.readouterr().out
+    assert "1 conversation kept, but not read to the end yet" in shown
+    assert "migrations fail: Back up, then run `migrate --safe`." in shown
+    assert "REME_LLM_API_KEY" in caplog.text
+
+
 def test_it_is_under_60_lines() -> None:
     assert len(Path(typed_memory.__file__).read_text(encoding="utf-8").splitlines()) < 60

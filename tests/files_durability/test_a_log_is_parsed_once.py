@@ -14,11 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentscope_reme.files.disk import Disk
+from agentscope_reme.files.growing_file import GrowingFile
 from agentscope_reme.files.locks import WorkspaceLocks
 from agentscope_reme.files.log_state import LogStates
 from agentscope_reme.files.session_log import SessionLog
 from agentscope_reme.files.session_logs import SessionLogs
 from agentscope_reme.messages import Message
+from agentscope_reme.schema import content_hash
 from agentscope_reme.testing import FakeClock
 from agentscope_reme.workspace import Workspace
 
@@ -108,6 +110,29 @@ def test_a_replaced_or_edited_log_is_read_anew(tmp_path: Path) -> None:
     place.unlink()
     assert logs.log("s").append([said(1, "uno")]).appended == 1
     assert fresh(tmp_path).read() == logs.log("s").read()
+
+
+def test_a_log_that_is_another_sessions_by_now_is_not_written_to(tmp_path: Path) -> None:
+    logs = logs_of(tmp_path)
+    logs.log("s").append([said(1, "one")])
+    place = tmp_path / "session/dialog/s.jsonl"
+    theirs = place.read_bytes().replace(b'"s"', b'"other"')
+    place.write_bytes(theirs)
+    logs.log("s").append([said(2, "two")])
+    assert place.read_bytes() == theirs
+    assert [row.message.id for row in logs.log("s").read().messages] == ["m2"]
+
+
+def test_an_append_that_goes_on_from_another_state_is_looked_up(tmp_path: Path) -> None:
+    mine, place = logs_of(tmp_path), tmp_path / "session/dialog/s.jsonl"
+    mine.log("s").append([said(1)])
+    file = GrowingFile(Disk(fsync=False))
+    file.take(file.unread(place) or b"")
+    fresh(tmp_path).append([said(2)])
+    appended = mine.log("s").append([said(3)]).written
+    assert appended is not None
+    file.take(file.unread(place, appended) or b"")
+    assert file.content_hash == content_hash(place.read_bytes())
 
 
 def test_the_states_kept_are_bounded(tmp_path: Path) -> None:

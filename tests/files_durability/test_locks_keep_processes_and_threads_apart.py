@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import stat
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import pytest
 from filelock import FileLock
 
 from agentscope_reme.errors import BadInput
+from agentscope_reme.files.file_lock import FileLock as OurLock
 from agentscope_reme.files.locks import WorkspaceLocks
 from agentscope_reme.workspace import Workspace
 
@@ -23,6 +25,31 @@ locks, counter = WorkspaceLocks(Workspace(sys.argv[1])), Path(sys.argv[1], "coun
 for _ in range(100):
     with locks.commit():
         counter.write_text(str(int(counter.read_text()) + 1))
+"""
+
+
+_FORKS_MEANWHILE = """
+import os, sys, threading, warnings
+from agentscope_reme.files.locks import WorkspaceLocks
+from agentscope_reme.workspace import Workspace
+warnings.simplefilter("ignore")  # newer versions of Python advise against it
+locks = WorkspaceLocks(Workspace(sys.argv[1]))
+taken, forked = threading.Event(), threading.Event()
+def hold():
+    with locks.commit():
+        taken.set()
+        forked.wait()
+holder = threading.Thread(target=hold)
+holder.start()
+taken.wait()
+child = os.fork()
+if not child:
+    with locks.commit():
+        print("the child has it", flush=True)
+    os._exit(0)
+forked.set()
+holder.join()
+os.waitpid(child, 0)
 """
 
 
@@ -58,18 +85,27 @@ def test_threads_of_one_process_lose_no_count(workspace: Workspace) -> None:
     assert counter.read_text() == "100"
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_child_that_was_forked_while_a_thread_held_a_lock_gets_it_in_its_turn(
+    workspace: Workspace,
+) -> None:
+    command = [sys.executable, "-c", _FORKS_MEANWHILE, str(workspace.root)]
+    ended = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert (ended.stdout, ended.stderr) == ("the child has it\n", "")
+
+
 def test_an_interrupt_in_the_middle_of_taking_a_lock_leaves_it_free(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    acquire = FileLock.acquire
+    attempt = OurLock._try
 
-    def interrupted(self: FileLock, **options: float) -> None:
-        acquire(self, **options)
+    def interrupted(self: OurLock) -> bool:
+        attempt(self)
         raise KeyboardInterrupt
 
     locks = WorkspaceLocks(workspace)
     with monkeypatch.context() as patch:
-        patch.setattr(FileLock, "acquire", interrupted)
+        patch.setattr(OurLock, "_try", interrupted)
         with pytest.raises(KeyboardInterrupt), locks.commit():
             pass
     with FileLock(workspace.locks / "commit.lock", timeout=0):

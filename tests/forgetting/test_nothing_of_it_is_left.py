@@ -72,15 +72,18 @@ def _terms(store: Any) -> set[int]:
 async def test_its_vectors_go_too(lived: ReMe) -> None:
     store: Any = lived.application.components.store
     texts = store.missing_vectors("space", 1000)
-    store.put_vectors("space", {key: [1.0, 0.0] for key, _ in texts})
+    tables = {"vectors": "space", "second_vectors": "another model"}
+    for space in tables.values():
+        store.put_vectors(space, {key: [1.0, 0.0] for key, _ in texts})
     secret = {bytes.fromhex(key) for key, text in texts if "zeta-4711" in text}
     assert secret
-    assert secret < _hashes(store, "vectors")
+    assert all(secret < _hashes(store, table) for table in tables)
     await lived.forget(path=CARD, dry_run=False)
-    left = _hashes(store, "vectors")
-    assert left
-    assert secret.isdisjoint(left)
-    assert left <= _hashes(store, "chunks")
+    for table in tables:
+        left = _hashes(store, table)
+        assert left
+        assert secret.isdisjoint(left)
+        assert left <= _hashes(store, "chunks")
 
 
 async def test_what_was_paid_for_goes_too(lived: ReMe, root: Path) -> None:

@@ -29,6 +29,13 @@ def test_a_message_has_the_value_the_reason_and_the_way_out() -> None:
     )
 
 
+@pytest.mark.parametrize("reason", ["Connection error.", "why?", "没有连接。", "it is … "])
+def test_the_words_of_others_get_no_second_full_stop(reason: str) -> None:
+    told = str(errors.ModelFailed("chat", reason, "Check it."))
+    assert told == f"'chat': {reason.strip()} Check it."
+    assert str(errors.BadInput("x", "no such key", "")) == "'x': no such key."
+
+
 def test_a_huge_value_is_shown_shortened() -> None:
     assert len(str(errors.BadInput("x" * 10_000, "too long", "Cut it."))) < 300
 

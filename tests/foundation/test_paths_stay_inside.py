@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentscope_reme.errors import BadInput, BadPath
-from agentscope_reme.workspace import Workspace, encode_name, hashed_name
+from agentscope_reme.workspace import Workspace, encode_name, hashed_name, is_plain
 
 REFUSED = [
     "../x.md",
@@ -142,3 +142,14 @@ def test_users_live_in_workspaces_of_their_own(tmp_path: Path) -> None:
     mei, bob = Workspace(tmp_path, user="mei"), Workspace(tmp_path, user="bob/x")
     assert mei.root == tmp_path.resolve() / "users/mei"
     assert bob.root == tmp_path.resolve() / "users/bob%2Fx"
+
+
+@given(st.text(alphabet="aC.0-_ ~:é\0\\", max_size=70) | st.sampled_from(["con.md", "LPT1", "a."]))
+def test_a_plain_name_is_one_that_is_taken_as_it_stands(name: str) -> None:
+    if is_plain(name) and name:
+        assert Workspace(".").normalise(f"daily/{name}") == f"daily/{name}"
+
+
+@pytest.mark.parametrize("name", ["con.md", "LPT1", ".a", "a.", "a ", "a:b", "x" * 300])
+def test_an_odd_name_is_not_plain(name: str) -> None:
+    assert not is_plain(name)

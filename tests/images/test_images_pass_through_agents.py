@@ -240,6 +240,25 @@ async def test_a_turn_with_too_many_images_is_shown_the_first_and_told_of_the_re
 
 
 @ways
+async def test_where_no_images_are_wanted_turns_are_distilled_with_mentions(
+    provider: LoopbackProvider, open_memory: Open, way: str
+) -> None:
+    provider.respond_with(remembers(card(), Reply(text="Recorded.")))
+    settings = Settings(watch=False, fsync=False, max_image_num=0)
+    async with open_memory(openai(provider), settings=settings) as reme:
+        agent = agent_with(reme, openai(provider), way)
+        await ask(agent, said("m1", "Two:", picture(), picture()))
+        assert await reme.drain()
+        kept = [path_of("m1", index) for index in range(1, 3)]
+        assert all((reme.workspace.root / path).read_bytes() == ORIGINAL for path in kept)
+        status = await reme.status()
+        assert (status.failures, status.pending_sessions) == ({}, [])
+    first = distilled(provider)[0]
+    assert first.images == []
+    assert f"(image/png: [[{kept[0]}]])" in first.texts[1]
+
+
+@ways
 async def test_a_local_file_is_kept_before_it_goes_away(
     provider: LoopbackProvider, open_memory: Open, tmp_path: Path, way: str
 ) -> None:

@@ -1,8 +1,11 @@
 """The public names are exactly the documented ones, and each of them leads somewhere."""
 
 import importlib
+import inspect
 import subprocess
 import sys
+import typing
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -53,6 +56,28 @@ def test_a_star_import_takes_every_name_of_this_line() -> None:
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="NoSuchThing"):
         _ = agentscope_reme.NoSuchThing
+
+
+def _calls(name: str) -> Iterator[Callable[..., object]]:
+    public = getattr(agentscope_reme, name)
+    if not inspect.isclass(public):
+        return
+    for key in dir(public):
+        member = inspect.getattr_static(public, key)
+        call = getattr(member, "fget", None) or getattr(member, "__func__", member)
+        ours = str(getattr(call, "__module__", "")).startswith("agentscope_reme")
+        if inspect.isfunction(call) and ours and (key == "__init__" or not key.startswith("_")):
+            yield call
+
+
+@pytest.mark.parametrize("name", agentscope_reme.__all__)
+def test_the_types_of_every_public_call_can_be_looked_up(name: str) -> None:
+    for call in _calls(name):
+        try:
+            typing.get_type_hints(call)
+        except ImportError as error:  # it returns a class of the other line, and says so
+            if not any(foreign in str(error) for foreign in FOREIGN):
+                raise
 
 
 ROOMS = [

@@ -8,7 +8,7 @@ from agentscope_reme.testing import FakeClock
 
 def test_a_failure_opens_the_circuit_until_the_cool_down_is_over() -> None:
     clock = FakeClock()
-    breaker = CircuitBreaker(clock, cool_down_seconds=30)
+    breaker = CircuitBreaker(clock)
     assert breaker.allow()
     breaker.failed()
     assert breaker.is_open
@@ -20,7 +20,7 @@ def test_a_failure_opens_the_circuit_until_the_cool_down_is_over() -> None:
 
 def test_after_the_cool_down_only_one_caller_tries() -> None:
     clock = FakeClock()
-    breaker = CircuitBreaker(clock, cool_down_seconds=30)
+    breaker = CircuitBreaker(clock)
     breaker.failed()
     clock.advance(31)
     assert [breaker.allow(), breaker.allow()] == [True, False]
@@ -30,7 +30,7 @@ def test_after_the_cool_down_only_one_caller_tries() -> None:
 
 def test_a_failed_try_opens_it_again() -> None:
     clock = FakeClock()
-    breaker = CircuitBreaker(clock, cool_down_seconds=30)
+    breaker = CircuitBreaker(clock)
     breaker.failed()
     clock.advance(31)
     assert breaker.allow()

@@ -16,12 +16,6 @@ def test_it_grants_calls_up_to_its_limit() -> None:
     assert (budget.spent, budget.left) == (2, 0)
 
 
-def test_what_does_not_fit_takes_nothing() -> None:
-    budget = CallBudget(3)
-    assert not budget.spend(4)
-    assert budget.left == 3
-
-
 def test_a_run_reserves_what_is_left_and_gives_back_what_it_did_not_use() -> None:
     budget = CallBudget(10)
     assert budget.reserve(8) == 8

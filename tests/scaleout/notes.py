@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from agentscope_reme.settings import Settings
-from agentscope_reme.store.base import BaseFileStore, IndexedFile
+from agentscope_reme.store.base import BaseFileStore
 from agentscope_reme.store.indexer import FileIndexer
+from agentscope_reme.store.records import IndexedFile
 
 FILES = 6
 PARTS = 8

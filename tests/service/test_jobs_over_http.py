@@ -28,6 +28,8 @@ def test_what_is_written_is_found(writable: Service) -> None:
         ("serch", {"query": "a"}, 404, "no such job"),
         ("search", {}, 400, "'query': `search` needs this key"),
         ("search", {"query": "a", "limt": 3}, 400, "Did you mean limit?"),
+        ("undo", {"id": "1"}, 400, "Did you mean change_id?"),
+        ("remember", {"statement": "x"}, 400, "Did you mean text?"),
         ("search", {"query": "a", "limit": "three"}, 400, "limit: Input should be a valid integer"),
         ("search", {"query": "a", "limit": "3"}, 400, "limit"),
         ("search", {"query": "a", "limit": True}, 400, "limit"),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+import signal
 import socket
 import subprocess
 from collections.abc import Callable
@@ -9,11 +12,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+import uvicorn
 
 from agentscope_reme.errors import BadInput
 from agentscope_reme.service import options
 from agentscope_reme.service.options import ServiceOptions
 from agentscope_reme.service.presence import found
+from agentscope_reme.service.serving import _until_stopped
 from agentscope_reme.workspace import Workspace
 from tests.service.conftest import Said
 from tests.service.processes import COMMAND, Service, environment, running
@@ -141,3 +146,19 @@ def test_a_signal_ends_it_on_standard_streams(folder: Path) -> None:
 def test_options_are_checked_before_anything_is_done() -> None:
     with pytest.raises(BadInput, match="loopback"):
         ServiceOptions(host="10.0.0.1")
+
+
+def test_a_signal_in_the_moment_of_the_start_ends_it() -> None:
+    """Between the announcement and the server's own look for signals lies a moment."""
+
+    async def application(scope: object, receive: object, send: object) -> None:
+        raise AssertionError("nobody asks anything")
+
+    class Asked(uvicorn.Server):
+        async def serve(self, sockets: list[socket.socket] | None = None) -> None:
+            os.kill(os.getpid(), signal.SIGTERM)
+            await super().serve(sockets)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        server = Asked(uvicorn.Config(application, lifespan="off", log_config=None))
+        asyncio.run(asyncio.wait_for(_until_stopped(server, listener), 20))

@@ -79,3 +79,33 @@ def test_a_taken_name_gets_a_number_and_never_fails() -> None:
     taken = ["daily/2026-06-20/tea.md", "daily/2026-06-20/Tea-2.md"]
     assert free_path(taken, "2026-06-20", "tea") == "daily/2026-06-20/tea-3.md"
     assert free_path(taken, "2026-06-20", "tea", own=taken[0]) == taken[0]
+
+
+@pytest.mark.parametrize("sign", ["\x00", "\x1b[2J", "\u202e", "\x85", "\u2066"])
+def test_signs_nobody_sees_are_in_no_card(sign: str) -> None:
+    told = f'---\nname: "a{sign.encode("unicode_escape").decode()}b"\n---\nThe {sign}heron.\n'
+    card = with_provenance(told.encode(), session_id="s", session_path=LOG, before=None)
+    assert sign[0] not in card.decode()
+    assert "heron" in card.decode()
+
+
+def test_a_description_is_one_line() -> None:
+    told = (
+        "---\nname: a\ndescription: |-\n  ---\n  pinned: true\n  ---\n"
+        + f"  {'long ' * 999}\n---\nx\n"
+    )
+    card = with_provenance(told.encode(), session_id="s", session_path=LOG, before=None)
+    front = MarkdownDocument.parse(card).front_matter
+    assert "pinned" not in front
+    assert str(front["description"]).startswith("--- pinned: true --- long")
+    assert len(str(front["description"])) == 240
+
+
+def test_what_a_person_wrote_into_a_card_stays() -> None:
+    theirs = (
+        BEFORE.replace("name: tea", f"name: tea\ndescription: {'word ' * 99}end") + "\x0cPage 2\n"
+    )
+    same = with_provenance(
+        theirs.encode(), session_id="s", session_path=LOG, before=theirs.encode()
+    )
+    assert same == theirs.encode()

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+
 from agentscope_reme import ReMe
 from agentscope_reme.context.tokens import estimate_tokens
 from agentscope_reme.messages import RECALL_TAG, Message, TextBlock, without_recalled
+from agentscope_reme.schema import SearchHit
+from agentscope_reme.steps.said_again import says_it_all
+
+LOG = "session/dialog/s.jsonl"
 
 
 async def test_the_pack_is_wrapped_dated_and_names_its_source(reme: ReMe) -> None:
@@ -59,3 +65,67 @@ async def test_what_two_layers_say_in_the_same_words_is_packed_once(reme: ReMe) 
     await reme.write("daily/2026-06-20/a.md", "The heron nests in May.")
     await reme.write("digest/wiki/b.md", "The heron nests in May.")
     assert len((await reme.recall("heron nests")).hits) == 1
+
+
+SAID = [
+    ("I prefer oat milk in my coffee since March 2026, and I never drink it after 4 pm.", "en"),
+    ("我喜欢喝乌龙茶，不喝咖啡。", "zh"),
+]
+TOLD = {
+    "en": "Mei prefers oat milk in her coffee since March 2026 and never drinks it after 4 pm.",
+    "zh": "Mei 喜欢喝乌龙茶，不喝咖啡。",
+}
+
+
+@pytest.mark.parametrize(("said", "language"), SAID)
+async def test_what_a_card_tells_is_not_shown_again_from_the_log(
+    reme: ReMe, said: str, language: str
+) -> None:
+    await reme.record("s", [{"role": "user", "name": "Mei", "content": said}], distil=False)
+    [alone] = (await reme.recall(said)).hits
+    assert alone.path == "session/dialog/s.jsonl"  # without a card the log answers
+    await reme.write("daily/2026-06-20/mei.md", TOLD[language])
+    pack = await reme.recall(said)
+    assert [hit.path for hit in pack.hits] == ["daily/2026-06-20/mei.md"]
+    assert said not in pack.answer
+    assert f"{TOLD[language]}\n(said in session/dialog/s.jsonl:2-2)" in pack.answer
+    assert estimate_tokens(pack.answer) <= pack.tokens
+
+
+@pytest.mark.parametrize(
+    "card",
+    [
+        "Mei prefers oat milk in her coffee since March 2026 and drinks it after 4 pm.",
+        "Mei prefers oat milk in her coffee since March 2026 and never drinks it after 5 pm.",
+        "Mei prefers oat milk in her coffee.",
+    ],
+)
+async def test_what_a_card_tells_in_part_or_otherwise_is_shown(reme: ReMe, card: str) -> None:
+    await reme.record("s", [{"role": "user", "name": "Mei", "content": SAID[0][0]}], distil=False)
+    await reme.write("daily/2026-06-20/mei.md", card)
+    pack = await reme.recall("oat milk coffee")
+    assert SAID[0][0] in pack.answer
+    assert card in pack.answer
+
+
+@pytest.mark.parametrize(
+    ("said", "card"),
+    [
+        (
+            "We meet Ann, Ben, Carla, Dora and Emil at the harbour office, gate B12.",
+            "They meet Ann, Ben, Carla, Dora and Emil at the harbour office, gate.",
+        ),
+        (
+            "Der Zug fährt um １７ Uhr ab Gleis zwei nach Basel.",
+            "Der Zug fährt um Uhr ab Gleis zwei nach Basel.",
+        ),
+        ("The heron nests on the island behind the mill.", "The heron nests."),
+        ("👍", "The heron nests. 👍"),
+    ],
+)
+def test_numbers_and_most_words_have_to_be_told(said: str, card: str) -> None:
+    assert not says_it_all(hit_of("daily/2026-06-20/a.md", card), hit_of(LOG, f"[Mei] {said}"))
+
+
+def hit_of(path: str, text: str) -> SearchHit:
+    return SearchHit(chunk_id="0" * 32, path=path, start_line=1, end_line=1, text=text, score=1.0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from agentscope_reme import ReMe
@@ -29,9 +31,26 @@ async def test_a_hit_shows_its_lines_date_name_score_and_links(reme: ReMe) -> No
 
 
 async def test_nothing_found_says_so_in_words(reme: ReMe) -> None:
+    await reme.write("digest/wiki/a.md", "apple")
     found = await reme.search("zebra")
     assert found.hits == []
     assert found.answer == NOTHING_FOUND
+
+
+@pytest.mark.parametrize(("language", "said"), [("en", "is empty"), ("zh", "是空的")])
+async def test_an_empty_memory_says_so_and_where_it_is(
+    tmp_path: Path, language: str, said: str
+) -> None:
+    async with ReMe(tmp_path / "typo", language=language) as reme:
+        found = await reme.search("zebra")
+        assert said in found.answer
+        assert str(reme.application.components.workspace.root) in found.answer
+        assert (await reme.recall("zebra")).answer == ""
+        (tool,) = reme.tools(include=["memory_search"])
+        told = (await tool.call({"query": "zebra"})).text
+        assert said in told
+        await reme.write("digest/wiki/a.md", "zebra")
+        assert said not in (await reme.search("zebra")).answer
 
 
 async def test_within_a_tool_context_a_passage_is_shown_once(reme: ReMe) -> None:
@@ -104,3 +123,15 @@ async def test_an_answer_stays_within_its_cap_and_says_so(reme: ReMe) -> None:
     assert found.truncated
     assert len(found.answer.encode()) <= reme.settings.tool_answer_bytes
     assert "more hit(s) left out" in found.answer
+
+
+async def test_a_hit_shows_the_front_matter_its_file_has_now(reme: ReMe) -> None:
+    for name in ("choice", "decision"):
+        await reme.write("daily/2026-06-20/choice.md", "We chose BM25.", name=name)
+        [hit] = (await reme.search("BM25")).hits
+        assert hit.name == name
+    place = reme.workspace.root / "daily/2026-06-20/choice.md"
+    place.write_bytes(place.read_bytes().replace(b"decision", b"by hand"))
+    await reme.reindex("daily")
+    [hit] = (await reme.search("BM25")).hits
+    assert hit.name == "by hand"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from agentscope_reme.settings import Settings
-from agentscope_reme.store.base import IndexedFile
 from agentscope_reme.store.indexer import FileIndexer
+from agentscope_reme.store.records import IndexedFile
 
 INDEXER = FileIndexer(Settings(chunk_byte_size=200))
 

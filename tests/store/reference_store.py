@@ -8,18 +8,13 @@ from collections.abc import Mapping, Sequence
 
 from agentscope_reme.errors import BadInput
 from agentscope_reme.schema import FileChunk, FileLink, FileNode, SearchHit, text_hash
-from agentscope_reme.store.base import (
-    BaseFileStore,
-    FileStamp,
-    IndexedFile,
-    SearchFilter,
-    StoreStats,
-)
+from agentscope_reme.store.base import BaseFileStore
 from agentscope_reme.store.file_entry import front_matter_of
 from agentscope_reme.store.filters import check_filter, content_matches, day_of, path_matches
 from agentscope_reme.store.index_state import CONTEXT, K1, B
 from agentscope_reme.store.indexed_text import ChunkWords, IndexedText
 from agentscope_reme.store.keyword_query import KeywordQuery
+from agentscope_reme.store.records import FileStamp, IndexedFile, SearchFilter, StoreStats
 from agentscope_reme.store.tokenizers import MemoryTokenizer
 
 Scored = tuple[float, str, int, FileChunk]

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from agentscope_reme.files.disk import Disk
 from agentscope_reme.settings import Settings
 from agentscope_reme.store import index_writer as index_writer_module
-from agentscope_reme.store.base import FileGrowth, IndexedFile
 from agentscope_reme.store.indexer import FileIndexer
 from agentscope_reme.store.local_store import LocalFileStore
 from agentscope_reme.store.log_indexer import LogIndexer
+from agentscope_reme.store.records import FileGrowth, IndexedFile
 from agentscope_reme.workspace import Workspace
 
 PATH = "session/dialog/s.jsonl"

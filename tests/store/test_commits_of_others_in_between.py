@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from agentscope_reme.settings import Settings
-from agentscope_reme.store.base import FileGrowth, FileStamp
 from agentscope_reme.store.local_store import LocalFileStore
+from agentscope_reme.store.records import FileGrowth, FileStamp
 from agentscope_reme.workspace import Workspace
 from tests.store.builders import indexed
 

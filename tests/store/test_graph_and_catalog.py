@@ -6,11 +6,11 @@ import pytest
 
 from agentscope_reme.errors import BadInput
 from agentscope_reme.schema import FileLink
-from agentscope_reme.store.base import FileStamp
 from agentscope_reme.store.catalog import FileCatalog
 from agentscope_reme.store.filters import date_of, normalise_tag
 from agentscope_reme.store.graph import Direction, FileGraph
 from agentscope_reme.store.local_store import LocalFileStore
+from agentscope_reme.store.records import FileStamp
 from tests.store.builders import indexed
 
 

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from agentscope_reme.settings import Settings
 from agentscope_reme.store import index_writer as index_writer_module
-from agentscope_reme.store.base import BaseFileStore, SearchFilter
+from agentscope_reme.store.base import BaseFileStore
 from agentscope_reme.store.local_store import LocalFileStore
+from agentscope_reme.store.records import SearchFilter
 from agentscope_reme.workspace import Workspace
 from tests.store.builders import card, indexed
 from tests.store.reference_store import ReferenceStore

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from agentscope_reme.errors import StorageFailed
 from agentscope_reme.settings import Settings
 from agentscope_reme.store import index_writer as index_writer_module
-from agentscope_reme.store.base import SearchFilter
 from agentscope_reme.store.local_store import LocalFileStore
+from agentscope_reme.store.records import SearchFilter
 from agentscope_reme.workspace import Workspace
 from tests.store.builders import card, indexed
 

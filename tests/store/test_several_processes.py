@@ -12,8 +12,8 @@ import pytest
 from agentscope_reme.settings import Settings
 from agentscope_reme.store import index_writer as index_writer_module
 from agentscope_reme.store import local_store as local_store_module
-from agentscope_reme.store.base import SearchFilter
 from agentscope_reme.store.local_store import LocalFileStore
+from agentscope_reme.store.records import SearchFilter
 from agentscope_reme.workspace import Workspace
 from tests.store.builders import card, indexed, rare
 

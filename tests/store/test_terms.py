@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agentscope_reme.store.scripts import ASCII_WORD, ascii_pieces
 from agentscope_reme.store.term_keys import pair_keys, term_key
 from agentscope_reme.store.tokenizers import MemoryTokenizer, han_cutter
 
@@ -64,6 +65,13 @@ def test_terms_of_a_query(query: str, terms: list[str]) -> None:
 
 @given(st.text(max_size=60))
 def test_the_keys_of_a_text_are_those_of_its_terms(text: str) -> None:
+    assert Counter(TOKENIZER.keys(text).tolist()) == Counter(map(term_key, TOKENIZER.terms(text)))
+
+
+@given(st.text(alphabet="abC1_'-.+# \n,\x1c", max_size=20))
+def test_words_of_a_text_in_pieces_are_its_words(text: str) -> None:
+    found = [word for piece in ascii_pieces(text) for word in ASCII_WORD.findall(piece)]
+    assert found == ASCII_WORD.findall(text)
     assert Counter(TOKENIZER.keys(text).tolist()) == Counter(map(term_key, TOKENIZER.terms(text)))
 
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from agentscope_reme.schema import text_hash
 from agentscope_reme.settings import Settings
 from agentscope_reme.store import vector_index, vector_rows
-from agentscope_reme.store.base import SearchFilter
 from agentscope_reme.store.local_store import LocalFileStore
+from agentscope_reme.store.records import SearchFilter
 from agentscope_reme.store.vector_index import Kind, VectorIndex
 from agentscope_reme.store.vectors import Floats, normalised, packed, unpacked, widened
 from agentscope_reme.workspace import Workspace

@@ -11,9 +11,10 @@ import pytest
 
 from agentscope_reme.errors import BadInput
 from agentscope_reme.settings import Settings
-from agentscope_reme.store.base import BaseFileStore, SearchFilter
+from agentscope_reme.store.base import BaseFileStore
 from agentscope_reme.store.chroma_store import ChromaFileStore
 from agentscope_reme.store.local_store import LocalFileStore
+from agentscope_reme.store.records import SearchFilter
 from agentscope_reme.workspace import Workspace
 from tests.store.builders import indexed
 

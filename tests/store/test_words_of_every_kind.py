@@ -8,10 +8,10 @@ import random
 import pytest
 
 from agentscope_reme.errors import BadInput
-from agentscope_reme.store.base import SearchFilter
 from agentscope_reme.store.bm25 import BM25Index
 from agentscope_reme.store.keyword_query import dates_in
 from agentscope_reme.store.local_store import LocalFileStore
+from agentscope_reme.store.records import SearchFilter
 from tests.store.builders import indexed, rare
 
 TEXTS = {

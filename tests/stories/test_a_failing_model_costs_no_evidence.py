@@ -50,6 +50,20 @@ async def test_an_agent_that_is_not_done_leaves_the_turn_pending(
         assert retried.path == "daily/2026-06-20/locker.md"
 
 
+async def test_a_model_that_floods_a_card_leaves_the_turn_pending(
+    open_memory: Callable[..., ReMe],
+) -> None:
+    flood = ToolCall("daily_write", {"name": "x", "description": "d", "content": "x" * 3_000_000})
+    model = ScriptedChatModel([flood, "Recorded.", WRITE, "Recorded."])
+    async with open_memory(model) as reme:
+        failed = await reme.auto_memory([TURN], session_id="s")
+        assert (failed.success, failed.pending, failed.path) == (False, True, None)
+        assert "65536 are allowed" in failed.failed[0].reason
+        assert not (reme.workspace.root / "daily/2026-06-20/x.md").exists()
+        retried = await reme.auto_memory(session_id="s")
+        assert retried.path == "daily/2026-06-20/locker.md"
+
+
 async def test_one_odd_part_or_character_does_not_cost_the_turn(
     open_memory: Callable[..., ReMe],
 ) -> None:

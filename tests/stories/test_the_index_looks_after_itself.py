@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+import threading
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from agentscope_reme import ReMe, Settings
 from agentscope_reme.store.local_store import LocalFileStore
+from agentscope_reme.vault.scanning import Scanner
 
 QUERIES = ("apple", "pear number7", "fruit about", "苹果", "number3 number9")
 BACKGROUND = Settings(watch=False, fsync=False, index_patience_seconds=0)
@@ -170,6 +173,41 @@ async def test_a_long_rebuild_goes_on_in_the_background_and_says_so(
         await memory.drain(60)
         assert (await memory.status()).notices == []
         assert current(root).name == "index-2.db"
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+async def test_searches_and_status_say_while_files_are_still_brought_in(
+    root: Path, open_memory: Callable[..., ReMe], monkeypatch: pytest.MonkeyPatch, is_new: bool
+) -> None:
+    if not is_new:
+        async with open_memory():
+            pass
+    (root / "digest/wiki/late.md").write_text("quince", "utf-8")
+    go_on, scan = threading.Event(), Scanner.scan
+
+    def slowly(scanner: Scanner, **given: Any) -> Any:
+        go_on.wait()
+        return scan(scanner, **given)
+
+    monkeypatch.setattr(Scanner, "scan", slowly)
+    for language, words in (("en", "still being compared"), ("zh", "仍在与索引比对")):
+        go_on.clear()
+        async with open_memory(settings=BACKGROUND, language=language) as memory:
+            try:
+                if language == "en":
+                    found = await memory.search("quince")
+                    assert (found.hits, found.success) == ([], True)
+                    assert (await memory.status()).notices
+                found = await memory.search("pear")
+                assert words in found.notice
+                assert found.answer.startswith(found.notice)
+                assert words in (await memory.recall("pear")).notice
+            finally:
+                go_on.set()
+            await memory.drain(60)
+            assert (await memory.status()).notices == []
+            found = await memory.search("quince")
+            assert (len(found.hits), found.notice) == (1, "")
 
 
 async def test_a_vanished_drive_is_reported_until_the_files_are_back(

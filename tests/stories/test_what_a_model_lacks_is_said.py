@@ -52,6 +52,8 @@ async def test_no_model_is_still_called_no_model(open_memory: Callable[..., ReMe
     async with open_memory() as reme:
         kept = await reme.auto_memory(SAID, session_id="s")
         assert "there is no model" in kept.answer
+        for remedy in ("`chat_model=`", "`llm`", "REME_LLM_API_KEY", "REME_LLM_MODEL_NAME"):
+            assert remedy in kept.answer
         with pytest.raises(ModelRequired, match="was not given"):
             await reme.auto_dream()
 

@@ -11,13 +11,8 @@ from agentscope_reme.files.changes import ANY, Expected
 from agentscope_reme.files.views import ViewChange
 from agentscope_reme.files.wikilinks import parse_wikilinks, retarget_wikilinks
 from agentscope_reme.schema import FileChunk, FileLink, FileNode, SearchHit, content_hash
-from agentscope_reme.store.base import (
-    BaseFileStore,
-    FileStamp,
-    IndexedFile,
-    SearchFilter,
-    StoreStats,
-)
+from agentscope_reme.store.base import BaseFileStore
+from agentscope_reme.store.records import FileStamp, IndexedFile, SearchFilter, StoreStats
 
 
 class InMemoryStore(BaseFileStore):

@@ -126,3 +126,48 @@ async def test_nothing_named_is_no_model(tmp_path: Path) -> None:
         assert "likes tea" in await reme.retrieve_memory("tea", user_name="alice")
         done = await reme.summarize_memory(COFFEE, user_name="alice", return_dict=True)
         assert done["pending"] == 1
+
+
+async def test_a_named_model_without_a_key_is_no_model_and_that_is_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("WARNING", "agentscope_reme")
+    async with VectorReMe(
+        tmp_path, default_llm_config=LLM, default_embedding_model_config=EMBEDDING
+    ) as reme:
+        done = await reme.summarize_memory(COFFEE, user_name="alice", return_dict=True)
+        assert (done["pending"], done["failed"]) == (1, [])
+        await reme.add_memory("likes tea", "alice")
+        assert "likes tea" in await reme.retrieve_memory("tea", user_name="alice")
+        status = await reme.status()
+        assert (status.failures, status.vectors_pending) == ({}, 0)
+    [chat, embedding] = [record.getMessage() for record in caplog.records]
+    assert "'qwen3.5-plus' is not asked" in chat
+    assert "REME_LLM_API_KEY" in chat
+    assert "'text-embedding-v4' is not asked" in embedding
+    assert "REME_EMBEDDING_API_KEY" in embedding
+
+
+@pytest.mark.parametrize("where", ["configuration", "argument", "environment"])
+async def test_a_server_of_ones_own_is_asked_without_a_key(
+    where: str, tmp_path: Path, provider: LoopbackProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    llm: dict[str, Any] = dict(LLM)
+    embedding: dict[str, Any] = dict(EMBEDDING)
+    options: dict[str, Any] = {}
+    url = provider.openai_url
+    if where == "configuration":
+        llm, embedding = {**llm, "base_url": url}, {**embedding, "base_url": url}
+    elif where == "argument":
+        options = {"llm_base_url": url, "embedding_base_url": url}
+    else:
+        monkeypatch.setenv("REME_LLM_BASE_URL", url)
+        monkeypatch.setenv("REME_EMBEDDING_BASE_URL", url)
+    reme = VectorReMe(
+        tmp_path,
+        default_llm_config=llm,
+        default_embedding_model_config=embedding,
+        settings=Settings(fsync=False),
+        **options,
+    )
+    await story(reme, provider)

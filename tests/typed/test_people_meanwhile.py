@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
 
 from agentscope_reme import Settings
-from agentscope_reme.errors import NotFound
+from agentscope_reme.errors import Closed, NotFound
 from agentscope_reme.messages import DataBlock
 from agentscope_reme.testing import Request, Script
 from tests.typed.conftest import Open
@@ -121,6 +122,48 @@ async def test_closing_leaves_what_is_not_read_to_the_next_process(open_memory: 
         assert fact.content == "Alice drinks tea."
 
 
+async def test_closing_waits_for_a_conversation_that_is_being_read(open_memory: Open) -> None:
+    asked, let_go = asyncio.Event(), asyncio.Event()
+
+    async def think(_: Request) -> dict[str, Any]:
+        asked.set()
+        await let_go.wait()
+        return drafts("Alice drinks tea.")
+
+    reme = open_memory([think])
+    reading = asyncio.create_task(reme.summarize_memory(COFFEE, user_name="alice"))
+    await asked.wait()
+    closing = asyncio.create_task(reme.close())
+    await asyncio.wait({closing}, timeout=0.01)
+    with pytest.raises(Closed, match="was closed"):
+        await reme.list_memory("alice")
+    let_go.set()
+    assert [fact.content for fact in await reading] == ["Alice drinks tea."]
+    await closing
+    async with open_memory([]) as again:
+        assert [n.content for n in await again.list_memory("alice")] == ["Alice drinks tea."]
+
+
+async def test_who_is_closed_while_reading_hears_that_nothing_is_lost(open_memory: Open) -> None:
+    asked, let_go = asyncio.Event(), asyncio.Event()
+
+    async def think(_: Request) -> dict[str, Any]:
+        asked.set()
+        await let_go.wait()
+        return drafts("Alice drinks tea.")
+
+    reme = open_memory([think], settings=Settings(fsync=False, close_drain_seconds=0.01))
+    reading = asyncio.create_task(reme.summarize_memory(COFFEE, user_name="alice"))
+    await asked.wait()
+    await reme.close()
+    let_go.set()
+    with pytest.raises(Closed, match="It is kept and waits"):
+        await reading
+    async with open_memory([drafts("Alice drinks tea.")]) as again:
+        [fact] = await again.summarize_memory([], user_name="alice")
+        assert fact.content == "Alice drinks tea."
+
+
 class SlowVectors(WordVectors):
     """Thinks about texts with "slowly" in them until it is let go."""
 
@@ -176,3 +219,35 @@ async def test_what_is_deleted_while_vectors_are_made_stays_deleted(open_memory:
         slow.let_go.set()
         assert await running == []
         assert set((await reme.status()).details["nodes"].values()) == {0}
+
+
+async def test_what_another_process_has_read_meanwhile_is_not_learnt_twice(
+    open_memory: Open,
+) -> None:
+    async def other_reads(_: Request) -> dict[str, Any]:
+        async with open_memory(Script([drafts("Alice drinks coffee.")])) as other:
+            await other.summarize_memory(COFFEE, user_name="alice")
+        return drafts("Alice likes coffee.")
+
+    async with open_memory([other_reads, decisions(ADD)]) as reme:
+        await reme.summarize_memory(COFFEE, user_name="alice")
+        assert [n.content for n in await reme.list_memory("alice")] == ["Alice drinks coffee."]
+
+
+async def test_what_another_process_keeps_at_that_moment_is_not_kept_twice(
+    open_memory: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loop = asyncio.get_running_loop()
+    async with open_memory() as mine, open_memory() as other:
+        store = mine._memory.parts.index.store
+        changing = store.changing
+
+        def later() -> AbstractContextManager[None]:
+            monkeypatch.setattr(store, "changing", changing)
+            keeping = other.summarize_memory(COFFEE, user_name="alice")
+            asyncio.run_coroutine_threadsafe(keeping, loop).result(30)
+            return changing()
+
+        monkeypatch.setattr(store, "changing", later)
+        await mine.summarize_memory(COFFEE, user_name="alice")
+        assert (await mine.status()).details["nodes"]["history"] == 1

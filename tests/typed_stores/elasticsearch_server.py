@@ -141,6 +141,10 @@ class Server(ThreadingHTTPServer):
                 return None if name in self.indexes else Refused(404, "missing")
             case "PUT", "":
                 return self.create(name, json.loads(text))
+            case "DELETE", "":
+                need(options == {"ignore_unavailable": "true"}, f"options {options}")
+                self.indexes.pop(name, None)
+                return {"acknowledged": True}
         if name not in self.indexes:
             raise Refused(404, "index_not_found_exception", name)
         index = self.indexes[name]
@@ -242,7 +246,7 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(payload)
 
-    do_GET = do_PUT = do_POST = do_HEAD = handle_any  # noqa: N815
+    do_GET = do_PUT = do_POST = do_HEAD = do_DELETE = handle_any  # noqa: N815
 
     def log_message(self, *args: object) -> None:
         """Say nothing."""

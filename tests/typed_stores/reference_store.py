@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
 
 from agentscope_reme.errors import BadInput
 from agentscope_reme.store.vectors import Floats, Vector
 from agentscope_reme.typed.nodes import FoundNode, MemoryNode, NodeFilter, Scalar
-from agentscope_reme.typed.stores.base import BaseVectorStore, Missing, Nodes
+from agentscope_reme.typed.stores.base import EVERY_NODE, BaseVectorStore, Missing, Nodes
 
 
 class ReferenceStore(BaseVectorStore):
@@ -22,6 +23,9 @@ class ReferenceStore(BaseVectorStore):
 
     def close(self) -> None:
         pass
+
+    def changing(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def put(
         self,
@@ -36,7 +40,8 @@ class ReferenceStore(BaseVectorStore):
             if old is not None and text(old) != text(node):
                 self._drop(node.memory_id)
             self.nodes[node.memory_id] = node
-        self.kept.setdefault(space_id, {}).update(ready)
+        if ready:
+            self._newest(space_id).update(ready)
 
     def delete(self, memory_ids: Sequence[str]) -> list[str]:
         found = [key for key in dict.fromkeys(memory_ids) if key in self.nodes]
@@ -85,16 +90,19 @@ class ReferenceStore(BaseVectorStore):
     def clear(self, where: NodeFilter) -> int:
         return len(self.delete([node.memory_id for node in self.list(where)]))
 
-    def missing_vectors(self, space_id: str, limit: int) -> Missing:
+    def missing_vectors(self, space_id: str, limit: int, where: NodeFilter = EVERY_NODE) -> Missing:
         there = self.kept.get(space_id, {})
-        lacking = [(key, text(node)) for key, node in self.nodes.items() if key not in there]
+        meant = {key: node for key, node in self.nodes.items() if is_meant(node, where)}
+        lacking = [(key, text(node)) for key, node in meant.items() if key not in there]
         return lacking[: max(limit, 0)]
 
     def put_vectors(self, space_id: str, texts: Mapping[str, tuple[str, Vector]]) -> None:
         ready = self._checked(space_id, {key: vector for key, (_, vector) in texts.items()})
-        for key, (said, _) in texts.items():
-            if key in self.nodes and text(self.nodes[key]) == said:
-                self.kept.setdefault(space_id, {})[key] = ready[key]
+        same = [
+            k for k, (said, _) in texts.items() if k in self.nodes and text(self.nodes[k]) == said
+        ]
+        if same:
+            self._newest(space_id).update({key: ready[key] for key in same})
 
     def vectors(self, space_id: str, memory_ids: Sequence[str]) -> dict[str, Floats]:
         rows = self.kept.get(space_id, {})
@@ -106,7 +114,13 @@ class ReferenceStore(BaseVectorStore):
             yield nodes[start : start + size]
 
     def spaces(self) -> dict[str, int]:
-        return {space: len(rows) for space, rows in self.kept.items() if rows}
+        return {space: len(rows) for space, rows in reversed(self.kept.items()) if rows}
+
+    def _newest(self, space_id: str) -> dict[str, Floats]:
+        rows = self.kept[space_id] = self.kept.pop(space_id, {})
+        for old in [*self.kept][:-2]:
+            del self.kept[old]
+        return rows
 
     def _checked(self, space_id: str, vectors: Mapping[str, Vector]) -> dict[str, Floats]:
         ready = {key: unit(vector) for key, vector in vectors.items()}

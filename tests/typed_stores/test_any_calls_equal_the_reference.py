@@ -28,7 +28,7 @@ TEXTS = st.sampled_from(["", "tea", "Tea", "2026-06-20 09:30:00", "2026-06-20", 
 NUMBERS = st.sampled_from([0, 1, -1, 1.0, 0.5, 2**53 + 1, -(10**18), 1e300, 10])
 SCALARS = st.one_of(TEXTS, NUMBERS, st.booleans())
 KEYS = st.sampled_from(["n", "author", "a.b", "message_time", "content", "score", 'q"', "Ω"])
-SPACES = st.sampled_from(["s/2", "t/2"])
+SPACES = st.sampled_from(["s/2", "t/2", "u/2"])
 VECTORS = st.sampled_from([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [-1.0, 0.25], [3.0, 3.0]])
 
 NODES = st.builds(

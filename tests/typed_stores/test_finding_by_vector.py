@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from uuid import uuid4
+
 import numpy as np
 import pytest
 
 from agentscope_reme.errors import BadInput
 from agentscope_reme.typed.nodes import MemoryType, NodeFilter
-from agentscope_reme.typed.stores import BaseVectorStore
+from agentscope_reme.typed.stores import BaseVectorStore, make_store
 from tests.typed_stores.builders import EVERYTHING, node, of
+from tests.typed_stores.elasticsearch_server import Server, address
 
 SPACE = "model/3"
 
@@ -119,6 +123,33 @@ def test_spaces_live_beside_each_other(store: BaseVectorStore) -> None:
     assert store.spaces() == {SPACE: 1}
 
 
+def test_a_third_space_takes_the_place_of_the_one_written_longest_ago(
+    store: BaseVectorStore,
+) -> None:
+    store.put([node("a"), node("b")], space_id=SPACE, vectors={"a": [1, 0, 0], "b": [0, 1, 0]})
+    store.put_vectors("wide/4", {"a": ("says a", [0, 0, 0, 1])})
+    store.put_vectors(SPACE, {"a": ("says a", [1, 0, 0])})
+    assert list(store.spaces()) == [SPACE, "wide/4"]
+    store.put_vectors("third/2", {"b": ("says b", [0, 1])})
+    assert store.spaces() == {"third/2": 1, SPACE: 2}
+    assert found(store, [0, 0, 0, 1], space="wide/4") == []
+    assert found(store, [0, 1, 0]) == ["b", "a"]
+    assert sorted(store.missing_vectors("wide/4", 5)) == [("a", "says a"), ("b", "says b")]
+    store.put_vectors("wide/4", {"b": ("says b", [0, 0, 1, 0])})
+    assert store.spaces() == {"wide/4": 1, "third/2": 1}
+    assert found(store, [0, 0, 0, 1], space="wide/4") == ["b"]
+    assert store.vectors(SPACE, ["a", "b"]) == {}
+
+
+def test_what_waits_for_a_vector_is_told_of_those_that_are_meant(store: BaseVectorStore) -> None:
+    store.put([node("a"), node("b", target="bob"), node("c", target="bob")])
+    store.put_vectors(SPACE, {"c": ("says c", [1, 0, 0])})
+    assert store.missing_vectors(SPACE, 9, of("alice")) == [("a", "says a")]
+    assert store.missing_vectors(SPACE, 9, of("bob")) == [("b", "says b")]
+    assert store.missing_vectors(SPACE, 9, of("carol")) == []
+    assert store.missing_vectors(SPACE, 9, NodeFilter(targets=frozenset())) == []
+
+
 def test_another_width_is_refused_and_changes_nothing(store: BaseVectorStore) -> None:
     store.put([node("a")], space_id=SPACE, vectors={"a": [1, 0, 0]})
     with pytest.raises(BadInput):
@@ -191,3 +222,22 @@ def test_types_are_kept_apart(store: BaseVectorStore) -> None:
     assert found(store, [1, 0, 0], NodeFilter(targets=frozenset())) == []
     two = frozenset({MemoryType.TOOL, MemoryType.PROFILE})
     assert found(store, [1, 0, 0], NodeFilter(types=two)) == ["profile", "tool"]
+
+
+def test_a_space_that_another_one_dropped_has_no_answers(
+    elasticsearch_server: Server, tmp_path: Path
+) -> None:
+    options = {"hosts": address(elasticsearch_server), "collection": f"t{uuid4().hex}"}
+    one, other = (make_store("es", tmp_path, **options) for _ in range(2))
+    one.open()
+    other.open()
+    one.put([node("a")], space_id=SPACE, vectors={"a": [1, 0, 0]})
+    assert found(one, [1, 0, 0]) == ["a"]
+    for space in ("t", "u"):
+        other.put_vectors(space, {"a": ("says a", [1, 0])})
+    assert (found(one, [1, 0, 0]), one.vectors(SPACE, ["a"])) == ([], {})
+    one.put([node("b")], space_id=SPACE, vectors={"b": [1, 0, 0]})
+    assert found(one, [1, 0, 0]) == ["b"]
+    assert other.missing_vectors(SPACE, 9) == [("a", "says a")]
+    one.close()
+    other.close()

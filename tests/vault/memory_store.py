@@ -8,13 +8,8 @@ from collections.abc import Mapping, Sequence
 from agentscope_reme.errors import StorageFailed
 from agentscope_reme.files.wikilinks import parse_wikilinks
 from agentscope_reme.schema import FileChunk, FileLink, FileNode, SearchHit, content_hash
-from agentscope_reme.store.base import (
-    BaseFileStore,
-    FileStamp,
-    IndexedFile,
-    SearchFilter,
-    StoreStats,
-)
+from agentscope_reme.store.base import BaseFileStore
+from agentscope_reme.store.records import FileStamp, IndexedFile, SearchFilter, StoreStats
 
 
 class MemoryStore(BaseFileStore):

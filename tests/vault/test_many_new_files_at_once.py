@@ -17,12 +17,12 @@ from agentscope_reme import ReMe, Settings
 from agentscope_reme.files.disk import Disk
 from agentscope_reme.schema import FileChunk, FileNode
 from agentscope_reme.store import bulk_reader
-from agentscope_reme.store.base import FileStamps
 from agentscope_reme.store.bulk_reader import BulkReader, HelperFailed
 from agentscope_reme.store.flat_file import FlatFile, flattened
 from agentscope_reme.store.indexed_text import IndexedText
 from agentscope_reme.store.indexer import FileIndexer
 from agentscope_reme.store.local_store import LocalFileStore
+from agentscope_reme.store.records import FileStamps
 from agentscope_reme.store.tokenizers import MemoryTokenizer
 from agentscope_reme.vault import scanning
 from agentscope_reme.vault.tree import Tree
@@ -165,6 +165,20 @@ async def test_helpers_can_be_refused(tmp_path: Path, counted: list[str]) -> Non
         assert len(counted) == len(ODD)
 
 
+def test_there_is_no_helper_for_a_processor_we_may_not_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 8)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _process: {5}, raising=False)
+    reader = LocalFileStore(Workspace(tmp_path), settings=QUIET).bulk_reader()
+    assert reader is not None
+    assert reader._count == 1
+    monkeypatch.delattr(os, "sched_getaffinity")  # as on macOS and Windows
+    reader = LocalFileStore(Workspace(tmp_path), settings=QUIET).bulk_reader()
+    assert reader is not None
+    assert reader._count == QUIET.index_helpers
+
+
 @pytest.mark.usefixtures("helped")
 async def test_what_a_dead_helper_left_is_read_here(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, counted: list[str]
@@ -274,14 +288,16 @@ def test_other_rules_are_refused(tmp_path: Path) -> None:
 def test_a_flat_file_is_the_file_it_was_made_of() -> None:
     text = IndexedText(MemoryTokenizer())
     for path, data in ODD.items():
-        file = FileIndexer().index(path, data, mtime_ns=5)
+        file = FileIndexer(Settings()).index(path, data, mtime_ns=5)
         flat = flattened(file.node, file.chunks, text.words(file.node, file.chunks))
         assert (flat.node, flat.chunks) == (file.node, file.chunks)
         assert (flat.path, flat.size, flat.chunk_count) == (path, len(data), len(file.chunks))
 
 
 def test_the_garbage_collector_passes_over_what_waits() -> None:
-    file = FileIndexer().index("digest/wiki/long.md", ODD["digest/wiki/long.md"], mtime_ns=5)
+    file = FileIndexer(Settings()).index(
+        "digest/wiki/long.md", ODD["digest/wiki/long.md"], mtime_ns=5
+    )
     words = IndexedText(MemoryTokenizer()).words(file.node, file.chunks)
     rows = flattened(file.node, file.chunks, words).rows
     gc.collect()

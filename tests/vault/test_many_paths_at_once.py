@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from agentscope_reme.results import Failure
-from agentscope_reme.store.base import FileStamp
+from agentscope_reme.store.records import FileStamp
 from tests.vault.conftest import House
 
 

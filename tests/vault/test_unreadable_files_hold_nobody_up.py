@@ -6,7 +6,7 @@ from pathlib import Path
 
 from agentscope_reme.files.changes import Write
 from agentscope_reme.files.locks import _guard_of
-from agentscope_reme.store.base import IndexedFile
+from agentscope_reme.store.records import IndexedFile
 from agentscope_reme.vault.outcomes import Commit
 from tests.vault.conftest import House
 

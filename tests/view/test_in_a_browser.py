@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, Position, sync_playwright
 
 from tests.view.conftest import BROWSER
 from tests.view.pages import large_page, odd_page, small_page
@@ -101,20 +101,105 @@ def test_layers_and_links(page: Page) -> None:
     assert page.locator("#document .facts a").inner_text() == "digest/personal/zebra.md"
     page.click("#graph-button")
     page.wait_for_selector("#graph[data-left='0']")
-    at = page.evaluate(
-        "(() => { const n = graph.nodes.find(n => n.file.layer === 'digest');"
-        "return [(n.x * graph.scale + graph.x) / devicePixelRatio,"
-        "(n.y * graph.scale + graph.y) / devicePixelRatio]; })()"
-    )
-    page.click("#canvas", position={"x": at[0], "y": at[1]})
+    page.click("#canvas", position=place_of(page, "digest/personal/zebra.md"))
     assert page.inner_text("#document h2") == "Zebra"
 
 
-def test_ten_thousand_nodes_are_usable(
-    browser: Browser, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    place = large_page(tmp_path_factory.mktemp("large"), 10_000)
-    for page in opened(browser, place):
+def place_of(page: Page, path: str) -> Position:
+    """Where a node of the graph stands on the screen."""
+    x, y = page.evaluate(
+        "(path) => { const i = graph.files.findIndex(file => file.path === path);"
+        "return [screenX(i) / devicePixelRatio, screenY(i) / devicePixelRatio]; }",
+        path,
+    )
+    return {"x": x, "y": y}
+
+
+NEAR_THEIR_CARD = """
+(() => { seed(graph.files.length);
+         const index = new Map(graph.files.map((file, i) => [file.path, i]));
+         const far = graph.files.flatMap((file, i) =>
+           file.links.map((path) => index.get(path))
+             .filter((k) => k !== undefined && graph.files[k].layer === "daily")
+             .map((k) => Math.hypot(graph.x[i] - graph.x[k], graph.y[i] - graph.y[k])));
+         return far.filter((one) => one < 60).length / far.length; })()
+"""
+"""Which share of the nodes stands beside the card it rests on, at first."""
+
+
+def until(page: Page, what: str) -> None:
+    """Wait, frame by frame, for something; the page itself may not evaluate texts."""
+    while not page.evaluate(f"new Promise(done => requestAnimationFrame(() => done({what})))"):
+        pass
+
+
+PAINTED = """
+(() => { const { width, height } = $("canvas");
+         const { data } = $("canvas").getContext("2d").getImageData(0, 0, width, height);
+         let painted = 0;
+         for (let i = 3; i < data.length; i += 4) painted += data[i] > 0;
+         return painted / (width * height); })()
+"""
+"""Which share of the picture is not empty."""
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return large_page(tmp_path_factory.mktemp("large"), 10_000)
+
+
+def test_ten_thousand_nodes_are_drawn_at_once(browser: Browser, large: Path) -> None:
+    """Before the first step of the layout; each node beside what it is linked to most."""
+    for page in opened(browser, large):
+        page.evaluate("document.getElementById('graph-button').click()")
+        assert page.evaluate("graph.left") > 0
+        near = page.evaluate(NEAR_THEIR_CARD)
+        assert near > 0.9
+        assert page.evaluate(PAINTED) > 0.1
+
+
+def test_the_graph_is_usable_while_it_is_laid_out(browser: Browser, large: Path) -> None:
+    """It is searched, moved and clicked; what is in hand stays where it was put."""
+    for page in opened(browser, large):
+        page.evaluate("void (step = () => push())")  # it never ends
+        page.click("#graph-button")
+        page.wait_for_selector("#graph[data-left]")
+        before = page.evaluate(PAINTED)
+        page.fill("#query", "word7777")
+        page.wait_for_selector(".row[data-path='digest/wiki/node-7777.md']")
+        page.mouse.move(800, 400)
+        page.mouse.wheel(0, -2000)
+        until(page, "graph.isMoved && graph.scale > 5")
+        page.mouse.down()
+        page.mouse.move(900, 450)
+        page.mouse.up()
+        scale = page.evaluate("graph.scale")
+        at = page.evaluate("graph.drawnAt")
+        until(page, f"graph.drawnAt > {at}")
+        assert page.evaluate("graph.scale") == scale
+        assert page.evaluate(PAINTED) != before
+        page.click(".row[data-path='digest/wiki/node-7777.md']")
+        assert page.inner_text("#document h2") == "Node 7777"
+        assert not page.is_visible("#graph")
+
+
+def test_found_nodes_are_named_in_the_graph(page: Page) -> None:
+    page.evaluate(
+        "const named = []; const pen = $('canvas').getContext('2d'); const fill = pen.fillText;"
+        "pen.fillText = (text, ...at) => { named.push(text); fill.call(pen, text, ...at); };"
+        "window.named = named"
+    )
+    page.click("#graph-button")
+    page.wait_for_selector("#graph[data-left='0']")
+    assert set(page.evaluate("named")) == {"Zebra", "Zebra talk", "talk.jsonl"}
+    page.evaluate("named.length = 0")
+    page.fill("#query", "quux")
+    until(page, "named.length > 0")
+    assert set(page.evaluate("named")) == {"Zebra"}
+
+
+def test_ten_thousand_nodes_are_usable(browser: Browser, large: Path) -> None:
+    for page in opened(browser, large):
         assert page.locator(".row").count() < 60  # only what is in sight exists
         page.fill("#query", "word7777")
         page.wait_for_selector(".row[data-path='digest/wiki/node-7777.md']")
@@ -127,8 +212,11 @@ def test_ten_thousand_nodes_are_usable(
         page.evaluate("document.getElementById('timeline').scrollTop = 56 * 9000")
         page.wait_for_selector(f".row[data-path='{far}']", state="attached")
         page.click("#graph-button")
-        assert page.evaluate("graph.nodes.length") >= 10_000
-        page.wait_for_selector("#graph[data-left]", state="attached")  # steps are being made
+        assert page.evaluate("graph.files.length") >= 10_000
+        page.wait_for_selector("#graph[data-left='0']", state="attached")
+        label = "digest/wiki/node-7777.md"
+        page.click("#canvas", position=place_of(page, label))
+        assert page.inner_text("#document h2").startswith(("Node", "card"))
 
 
 @pytest.fixture

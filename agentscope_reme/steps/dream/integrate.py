@@ -13,7 +13,7 @@ from agentscope_reme.ports import AgentPort
 from agentscope_reme.progress import followed
 from agentscope_reme.results import DreamResult
 from agentscope_reme.steps.base import BaseStep, Ref
-from agentscope_reme.steps.dream.node_checks import RefusedError
+from agentscope_reme.steps.dream.proposal import RefusedError
 from agentscope_reme.steps.dream.run import DreamRun, Integrated, dream_run
 from agentscope_reme.steps.dream.unit_run import UnitRun, evidence_of
 

@@ -6,15 +6,15 @@ asks a model.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterator
 from typing import Final
 
-from agentscope_reme.errors import BadDocument
+from agentscope_reme.errors import sentence
 from agentscope_reme.files.documents import MarkdownDocument
 from agentscope_reme.files.wikilinks import WIKILINK, parse_wikilinks
 from agentscope_reme.messages import RECALL_TAG
+from agentscope_reme.steps.dream.denials import denies, denying_leads
+from agentscope_reme.steps.dream.proposal import Proposal, RefusedError
 from agentscope_reme.steps.dream.statements import (
     DAY,
     PLACEHOLDER,
@@ -27,11 +27,7 @@ from agentscope_reme.steps.dream.statements import (
     keeps,
     remarks_of,
     source_links,
-    statements_of,
-    unmatched,
-    with_dates,
 )
-from agentscope_reme.steps.dream.units import Action, Receipt
 from agentscope_reme.tools.answer_limit import one_line
 from agentscope_reme.tools.pinned import PIN_KEY, is_pinned
 
@@ -44,115 +40,9 @@ LARGEST_GROWTH: Final = 6_000
 LEAST_KEPT: Final = 0.7
 """What must be left of a node's bytes."""
 
-_LONGEST_DESCRIPTION: Final = 240
-_ITS_OWN: Final = ("name", "description")  # front matter a dream may put in other words
 _SHOWN: Final = 160
 _SAME_SUBJECT: Final = 0.3
 _ENDING: Final = frozenset({"observ", "until", "now"})  # stems of what only marks an end
-
-
-class RefusedError(Exception):
-    """A change breaks rules; the text tells the agent which, and what to do.
-
-    ``receipt`` is what the agent had answered, when it is known.
-    """
-
-    def __init__(self, faults: list[str], receipt: Receipt | None = None) -> None:
-        self.faults = faults
-        self.receipt = receipt
-        super().__init__(" ".join(faults))
-
-
-@dataclass(frozen=True)
-class Proposal:
-    """A node as an agent left it.
-
-    Attributes:
-        action: what the agent says it did.
-        target: the node.
-        before: its bytes until now; ``None`` for a new one.
-        after: its bytes as proposed.
-        paths: the daily files of the unit.
-        days: the days of those files, sorted.
-        evidence: their text.
-        exists: tells whether a link target is there.
-        name: what the unit is called, for a node that does not say.
-        summary: what it says, likewise.
-    """
-
-    action: Action
-    target: str
-    before: bytes | None
-    after: bytes
-    paths: tuple[str, ...]
-    days: tuple[str, ...]
-    evidence: str
-    exists: Callable[[str], bool]
-    name: str = ""
-    summary: str = ""
-
-    @cached_property
-    def old_text(self) -> str:
-        """The node until now, empty for a new one."""
-        return "" if self.before is None else MarkdownDocument.parse(self.before).text
-
-    @cached_property
-    def new_text(self) -> str:
-        """The node as proposed."""
-        return MarkdownDocument.parse(self.after).text
-
-    @cached_property
-    def old(self) -> list[Statement]:
-        """Its statements until now."""
-        return statements_of(self.old_text)
-
-    @cached_property
-    def new(self) -> list[Statement]:
-        """Its statements as proposed."""
-        return statements_of(self.new_text)
-
-    @cached_property
-    def gone(self) -> list[Statement]:
-        """Statements that stand there no more."""
-        return unmatched(self.old, self.new)
-
-    @cached_property
-    def added(self) -> list[Statement]:
-        """Statements that did not stand there before."""
-        return unmatched(self.new, self.old)
-
-
-def completed(proposal: Proposal) -> bytes:
-    """The proposed node with what the code vouches for: kept front matter, dates of observation.
-
-    Raises:
-        RefusedError: the node cannot be read or changed safely.
-    """
-    document = MarkdownDocument.parse(proposal.after)
-    try:
-        for key, value in MarkdownDocument.parse(proposal.before or b"").front_matter.items():
-            if not _may_become(key, value, document.front_matter.get(key)):
-                document.set(key, value)
-        for key, value in (("name", proposal.name), ("description", proposal.summary)):
-            if value and document.front_matter.get(key) in (None, ""):
-                document.set(key, one_line(value, _LONGEST_DESCRIPTION))
-        dated = MarkdownDocument.parse(
-            with_dates(document.text, proposal.old, proposal.days[-1])
-        ).body
-        if dated != document.body:
-            document.replace_body(dated)
-        return document.dump()
-    except BadDocument as error:
-        raise RefusedError([str(error)]) from error
-
-
-def _may_become(key: str, value: object, now: object) -> bool:
-    """Whether front matter may have another value now: a list may grow, a person's values stay."""
-    if now in (None, "") or key in _ITS_OWN:
-        return now not in (None, "")
-    if isinstance(value, list) and isinstance(now, list):
-        return all(item in now for item in value)
-    return now == value
 
 
 def check_node(proposal: Proposal) -> None:
@@ -173,7 +63,7 @@ def _is_a_document(node: Proposal) -> Iterator[str]:
         yield "The node is not valid UTF-8."
     document = MarkdownDocument.parse(node.after)
     if document.front_matter_error:
-        yield f"The front matter cannot be read: {document.front_matter_error}."
+        yield f"The front matter cannot be read: {sentence(document.front_matter_error)}"
     for key in ("name", "description"):
         if not str(document.front_matter.get(key) or "").strip():
             yield f"The front matter has no `{key}`."
@@ -238,16 +128,34 @@ def _keeps_its_statements(node: Proposal) -> Iterator[str]:
 
 
 def _refined(node: Proposal, lost: Statement, shown: str) -> Iterator[str]:
-    """A refinement adds words; other words or numbers in their place are another statement."""
-    if any(keeps(new, lost) for new in node.added):
+    """A refinement adds words; other words or numbers in their place are another statement.
+
+    So are words that deny it.
+    """
+    kept = [new for new in node.added if keeps(new, lost)]
+    if any(not denies(new.core, lost.core) for new in kept):
         return
-    if any(is_about(new, lost) for new in node.added):
+    if kept:
+        yield (
+            f'"{shown}" is denied or doubted by the words that were added. If it no longer holds '
+            f"that is a CORRECT: end it with `until {node.days[-1]}` and add what holds now; else "
+            "leave it as it is, and write what is not so as a statement of its own."
+        )
+    elif any(is_about(new, lost) for new in node.added):
         yield (
             f'"{shown}" says something else now. Keep its words and add to them; if it no longer '
             f"holds that is a CORRECT: end it with `until {node.days[-1]}` and add the new one."
         )
     else:
         yield f'The statement "{shown}" was lost: keep it, or add to it.'
+
+
+def _leads_in_without_denying(node: Proposal) -> Iterator[str]:
+    for lead in denying_leads(node.old_text, node.new_text, node.old, node.new):
+        yield (
+            f'"{one_line(lead, _SHOWN)}" denies statements that stand below it: leave them where '
+            f"they were. What no longer holds is ended by a CORRECT with `until {node.days[-1]}`."
+        )
 
 
 def _keeps_what_was_observed(node: Proposal) -> Iterator[str]:
@@ -338,6 +246,7 @@ _RULES: Final = (
     _keeps_its_links,
     _keeps_headings_and_remarks,
     _keeps_its_statements,
+    _leads_in_without_denying,
     _keeps_what_was_observed,
     _corrects_visibly,
     _strikes_only_what_ended,

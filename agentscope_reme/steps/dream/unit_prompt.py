@@ -11,9 +11,9 @@ from agentscope_reme.files.dream_progress import WaitingUnit
 from agentscope_reme.quoting import defuse
 from agentscope_reme.results import NodeHit
 from agentscope_reme.steps.dream.material import DailyFile, fitting
-from agentscope_reme.steps.dream.node_checks import RefusedError
 from agentscope_reme.steps.dream.nodes import show_nodes
 from agentscope_reme.steps.dream.prompts import load_prompt
+from agentscope_reme.steps.dream.proposal import RefusedError
 from agentscope_reme.tools.answer_limit import one_line
 
 _LONGEST_SUMMARY: Final = 2000

@@ -14,8 +14,9 @@ from agentscope_reme.messages import Message, TextBlock
 from agentscope_reme.ports import AgentPort, Tool, prompt_budget
 from agentscope_reme.steps.context import ApplicationContext
 from agentscope_reme.steps.dream.material import DailyFile, day_of, read_daily
-from agentscope_reme.steps.dream.node_checks import Proposal, RefusedError, check_node, completed
+from agentscope_reme.steps.dream.node_checks import check_node
 from agentscope_reme.steps.dream.nodes import Nodes
+from agentscope_reme.steps.dream.proposal import Proposal, RefusedError, completed
 from agentscope_reme.steps.dream.run import ACTOR, DreamRun, Integrated
 from agentscope_reme.steps.dream.statements import source_links
 from agentscope_reme.steps.dream.unit_prompt import UnitPrompt, unit_prompt

@@ -6,10 +6,11 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, Field, ValidationError, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from agentscope_reme.files.dream_progress import WaitingUnit
+from agentscope_reme.ports import ClosedAnswer
 from agentscope_reme.tools.answer_limit import one_line
 
 _LONGEST_FAULT: Final = 200
@@ -43,18 +44,7 @@ Words = Annotated[str, _at_most(_LONGEST_WORDS), Field(max_length=_LONGEST_WORDS
 Items = Annotated[tuple[str, ...], _at_most(_MOST_ITEMS), Field(max_length=_MOST_ITEMS)]
 
 
-class _Closed(BaseModel):
-    """Only these fields are asked for, and only they are read."""
-
-    model_config = ConfigDict(
-        frozen=True,
-        extra="ignore",
-        str_strip_whitespace=True,
-        json_schema_extra={"additionalProperties": False},
-    )
-
-
-class ProposedUnit(_Closed):
+class ProposedUnit(ClosedAnswer):
     """One thing worth knowing in the long run."""
 
     name: Name = Field(description="A short topic.")
@@ -67,7 +57,7 @@ class ProposedUnit(_Closed):
     paths: tuple[str, ...] = Field(min_length=1, description="The notes it comes from.")
 
 
-class TopicCandidate(_Closed):
+class TopicCandidate(ClosedAnswer):
     """Something the person may want to come back to."""
 
     title: Name
@@ -77,7 +67,7 @@ class TopicCandidate(_Closed):
     paths: Items = Field(default=(), description="The notes.")
 
 
-class Extraction(_Closed):
+class Extraction(ClosedAnswer):
     """What one reading of daily notes brings."""
 
     units: tuple[ProposedUnit, ...]
@@ -96,7 +86,7 @@ class Extraction(_Closed):
         return {**value, "units": units, "topics": kept, "refused": [*told, *bad_units]}
 
 
-class Receipt(_Closed):
+class Receipt(ClosedAnswer):
     """How an agent says it integrated a unit."""
 
     action: Action

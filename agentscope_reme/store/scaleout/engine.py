@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from agentscope_reme.schema import FileLink
-from agentscope_reme.store.base import FileStamp
+from agentscope_reme.store.records import FileStamp
 from agentscope_reme.store.vectors import Floats
 
 

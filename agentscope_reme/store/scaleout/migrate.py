@@ -16,8 +16,9 @@ from typing import Final
 from agentscope_reme.errors import ReMeError
 from agentscope_reme.schema import text_hash
 from agentscope_reme.settings import Settings
-from agentscope_reme.store.base import BaseFileStore, IndexedFile
+from agentscope_reme.store.base import BaseFileStore
 from agentscope_reme.store.local_store import LocalFileStore
+from agentscope_reme.store.records import IndexedFile
 from agentscope_reme.store.scaleout.local_vectors import LocalVectors
 from agentscope_reme.store.scaleout.shared_index import SharedIndex, milvus_index, seekdb_index
 from agentscope_reme.workspace import Workspace

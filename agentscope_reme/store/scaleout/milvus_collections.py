@@ -14,23 +14,19 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
 from agentscope_reme.errors import BadInput, StorageFailed
+from agentscope_reme.store.scaleout.milvus_schema import FIELDS, Field, vector_fields
 
 if TYPE_CHECKING:
     from pymilvus import MilvusClient
 
 Record = dict[str, Any]
 
-LONGEST_VALUE: Final = 65_535
-"""Bytes in a field of text: Milvus' limit."""
 MOST_ASKED: Final = 16_384
 """Rows of an answer: Milvus' limit."""
 AT_ONCE: Final = 500
 _UNREACHABLE: Final = 2
 """The client's code for a connection that cannot be made."""
 _NOT_LOADED: Final = 101
-_LONGEST_KEY: Final = 64
-_LONGEST_PATH: Final = 4096
-MOST_TARGETS: Final = 4096
 _UNUSED: Final = {"unused": [1.0, 0.0]}
 """A collection without a vector is refused."""
 
@@ -84,7 +80,7 @@ class MilvusCollections:
         with self._translated():
             self._client = client = self._connected()
             self._load(client)
-            for name, fields in _FIELDS.items():
+            for name, fields in FIELDS.items():
                 self._make(name, fields)
 
     def close(self) -> None:
@@ -98,7 +94,7 @@ class MilvusCollections:
         """Make the collection of an embedding space, if it is missing."""
         if name not in self._vectors:
             with self._translated():
-                self._make(name, _vector_fields(width))
+                self._make(name, vector_fields(width))
             self._vectors.add(name)
 
     def has(self, name: str) -> bool:
@@ -229,7 +225,7 @@ class MilvusCollections:
                 "Check that it runs; files are safe, and what was missed is indexed later.",
             ) from error
 
-    def _make(self, name: str, fields: Sequence[_Field]) -> None:
+    def _make(self, name: str, fields: Sequence[Field]) -> None:
         client = self._client
         if client is None or client.has_collection(self._full(name)):
             return
@@ -251,76 +247,6 @@ class MilvusCollections:
 
     def _full(self, name: str) -> str:
         return f"{self._address.prefix}_{name}"
-
-
-@dataclass(frozen=True, slots=True)
-class _Field:
-    name: str
-    kind: str
-    options: Record = field(default_factory=dict)
-
-
-def _text(name: str, longest: int, **options: Any) -> _Field:
-    return _Field(name, "VARCHAR", {"max_length": longest, **options})
-
-
-def _number(name: str) -> _Field:
-    return _Field(name, "INT64")
-
-
-_KEYS: Final = (
-    _text("key", _LONGEST_KEY, is_primary=True),
-    _text("workspace", _LONGEST_KEY, is_partition_key=True),
-)
-_NO_VECTOR: Final = _Field("unused", "FLOAT_VECTOR", {"dim": 2})
-_FIELDS: Final[dict[str, tuple[_Field, ...]]] = {
-    "heads": (
-        *_KEYS,
-        _text("owner", _LONGEST_KEY),
-        *map(_number, ("revision", "settled", "answers", "length", "pending")),
-        _NO_VECTOR,
-    ),
-    "spaces": (
-        *_KEYS,
-        _text("name", _LONGEST_PATH),
-        _number("width"),
-        _number("written"),
-        _NO_VECTOR,
-    ),
-    "files": (
-        *_KEYS,
-        _text("path", _LONGEST_PATH),
-        _text("content_hash", _LONGEST_KEY),
-        _text("rules", _LONGEST_PATH),
-        _text("record", LONGEST_VALUE),
-        _text("runs", LONGEST_VALUE),
-        _Field("targets", "ARRAY", {"max_capacity": MOST_TARGETS, "max_length": _LONGEST_KEY}),
-        *map(_number, ("epoch", "mtime_ns", "size", "links", "chunks", "answers", "length")),
-        _NO_VECTOR,
-    ),
-    "chunks": (
-        *_KEYS,
-        _text("path", _LONGEST_PATH),
-        _text("layer", _LONGEST_PATH),
-        _text("chunk_id", _LONGEST_KEY),
-        _text("text_hash", _LONGEST_KEY),
-        _text("text", LONGEST_VALUE),
-        _text("details", LONGEST_VALUE),
-        _text(
-            "terms", LONGEST_VALUE, enable_analyzer=True, analyzer_params={"tokenizer": "standard"}
-        ),
-        *map(_number, ("born", "position", "answer", "start_line", "end_line", "length")),
-        _Field("words", "SPARSE_FLOAT_VECTOR"),
-    ),
-}
-
-
-def _vector_fields(width: int) -> tuple[_Field, ...]:
-    return (
-        *_KEYS,
-        _text("text_hash", _LONGEST_KEY),
-        _Field("vector", "FLOAT_VECTOR", {"dim": width}),
-    )
 
 
 def hexed(name: str) -> str:

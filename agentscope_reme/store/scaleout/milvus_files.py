@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from agentscope_reme.store.base import FileStamp
+from agentscope_reme.store.records import FileStamp
 from agentscope_reme.store.scaleout.engine import (
     ChunkOutline,
     ChunkRow,

@@ -8,7 +8,7 @@ import zlib
 from typing import Final
 
 from agentscope_reme.errors import StorageFailed
-from agentscope_reme.store.base import FileStamp
+from agentscope_reme.store.records import FileStamp
 from agentscope_reme.store.scaleout.engine import (
     ChunkOutline,
     ChunkRow,
@@ -17,14 +17,13 @@ from agentscope_reme.store.scaleout.engine import (
     Restriction,
 )
 from agentscope_reme.store.scaleout.milvus_collections import (
-    LONGEST_VALUE,
-    MOST_TARGETS,
     Record,
     among,
     hexed,
     key_of,
     unhexed,
 )
+from agentscope_reme.store.scaleout.milvus_schema import LONGEST_VALUE, MOST_TARGETS
 from agentscope_reme.store.scaleout.rows import RAW_LAYER, tags_of
 from agentscope_reme.workspace import layer_of
 

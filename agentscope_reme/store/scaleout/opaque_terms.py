@@ -29,6 +29,7 @@ _ALPHABET: Final = np.frombuffer(b"abcdefghijklmnopqrstuvwxyz234567", np.uint8)
 _LETTERS: Final = 8
 """Five bits each: among a hundred thousand terms of a workspace two coincide with a chance of half
 a percent, and cost a hit that ranks a little wrong."""
+_PLACES: Final = np.arange(0, 5 * _LETTERS, 5, dtype=np.uint64)
 
 Numbers = NDArray[np.uint64]
 
@@ -45,19 +46,26 @@ class OpaqueTerms:
 
     def field(self, counts: TermCounts, *, raw: bool) -> str:
         """What an engine searches for a chunk: each term as often as it counts, blanks between."""
-        repeats = np.minimum(counts.counts, MOST_REPEATS).tolist()
-        words = self.words(counts.keys, raw=raw)
-        return " ".join(" ".join([word] * n) for word, n in zip(words, repeats, strict=True))
+        repeats = np.minimum(counts.counts, MOST_REPEATS)
+        return _read(self._letters(counts.keys, raw=raw).repeat(repeats, axis=0))
 
     def words(self, keys: Sequence[int] | Keys, *, raw: bool) -> list[str]:
         """The word of each term key."""
+        return _read(self._letters(keys, raw=raw)).split()
+
+    def _letters(self, keys: Sequence[int] | Keys, *, raw: bool) -> NDArray[np.uint8]:
+        """A row for each word, with a blank at its end."""
         mixed = _mixed(np.asarray(keys, np.int64).astype(np.uint64) ^ self._salts[raw])
         letters = np.full((len(mixed), _LETTERS + 2), ord(" "), np.uint8)
         letters[:, 0] = ord("t")  # never a number, which some analysers treat in their own way
-        for place in range(_LETTERS):
-            index = (mixed >> np.uint64(5 * place)) & np.uint64(31)
-            letters[:, 1 + place] = _ALPHABET[index.astype(np.intp)]
-        return letters.tobytes().decode("ascii").split()
+        letters[:, 1:-1] = _ALPHABET[
+            (mixed[:, np.newaxis] >> _PLACES & np.uint64(31)).view(np.intp)
+        ]
+        return letters
+
+
+def _read(letters: NDArray[np.uint8]) -> str:
+    return letters.tobytes().decode("ascii").rstrip()
 
 
 def _salt(workspace: str, raw: bool) -> np.uint64:

@@ -11,12 +11,12 @@ import math
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from agentscope_reme.store.index_state import CONTEXT, K1, B
 from agentscope_reme.store.keyword_query import KeywordQuery
-from agentscope_reme.store.scaleout.engine import ChunkRow, Engine, FoundChunk, Head
+from agentscope_reme.store.scaleout.engine import OPEN, ChunkRow, Engine, FoundChunk, Head
 from agentscope_reme.store.scaleout.opaque_terms import GROUPS, OpaqueTerms
 from agentscope_reme.store.scaleout.restricting import Plan
 from agentscope_reme.store.scaleout.rows import is_raw
@@ -24,7 +24,12 @@ from agentscope_reme.store.scaleout.rows import is_raw
 _LEAST_POOL: Final = 100
 _PER_HIT: Final = 2
 _WIDER: Final = 8
-_POSTINGS: Final = 500
+_OPEN_POOL: Final = 400
+"""So many of the best of a whole workspace are sent sooner than a folder is searched for a common
+word: an engine with other conditions to meet looks at every posting, else it stops at the best."""
+_PER_POSTING: Final = 4
+"""What a chunk of the open pool costs, in postings looked at: it is sent, and weighed here."""
+_POSTINGS: Final = 300
 """Rare terms are looked up first, until so many chunks may answer: a word that half of all chunks
 have costs a hundred times more than it says. Common ones still count in the scores."""
 _SAMPLE: Final = 500
@@ -143,8 +148,20 @@ class Ranker:
                 return self._ranked(passing, terms)[:limit]
             if len(found) < pool:
                 postings *= _WIDER
+                passing = self._of_all(self._rare(by_rarity, postings), plan)
+                if len(passing) >= limit:
+                    return self._ranked(passing, terms)[:limit]
             else:
                 pool *= _WIDER
+
+    def _of_all(self, terms: Sequence[QueryTerm], plan: Plan) -> list[FoundChunk]:
+        """Those of the best of the whole workspace that may answer, where that is quick to ask."""
+        postings = sum(map(self._statistics.frequency, terms))
+        is_cheaper = postings > _PER_POSTING * _OPEN_POOL
+        if plan.only == OPEN or not is_cheaper or any(term.character for term in terms):
+            return []
+        found = self._look(terms, _OPEN_POOL, replace(plan, only=OPEN))
+        return [one for one in found if plan.passes(one)]
 
     def _look(self, terms: Sequence[QueryTerm], pool: int, plan: Plan) -> list[FoundChunk]:
         words = [

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from agentscope_reme.store.base import SearchFilter
 from agentscope_reme.store.filters import (
     asks_for_days,
     check_filter,
@@ -15,6 +14,7 @@ from agentscope_reme.store.filters import (
     path_matches,
     plain_value,
 )
+from agentscope_reme.store.records import SearchFilter
 from agentscope_reme.store.scaleout.engine import OPEN, Engine, FoundChunk, Restriction
 from agentscope_reme.store.scaleout.opaque_terms import GROUPS
 from agentscope_reme.store.scaleout.rows import RAW_LAYER, days_pass, front_matter_of

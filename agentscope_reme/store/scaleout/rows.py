@@ -14,9 +14,9 @@ from agentscope_reme.schema import (
     SearchHit,
     text_hash,
 )
-from agentscope_reme.store.base import FileGrowth, FileStamp, IndexedFile, SearchFilter
 from agentscope_reme.store.filters import days_of_chunk, days_within, plain_value
 from agentscope_reme.store.indexed_text import ChunkWords, IndexedText
+from agentscope_reme.store.records import FileGrowth, FileStamp, IndexedFile, SearchFilter
 from agentscope_reme.store.scaleout.engine import (
     ChunkOutline,
     ChunkRow,

@@ -8,10 +8,17 @@ from collections.abc import Sequence
 from agentscope_reme.store.scaleout.engine import OPEN, FoundChunk, Restriction
 from agentscope_reme.store.scaleout.seekdb_connections import SeekdbAddress
 from agentscope_reme.store.scaleout.seekdb_files import SeekdbFiles
-from agentscope_reme.store.scaleout.seekdb_rows import CHUNK, batches, chunk_row, marks, restricted
+from agentscope_reme.store.scaleout.seekdb_rows import (
+    CHUNK,
+    FOUND,
+    batches,
+    found_chunk,
+    marks,
+    restricted,
+)
 from agentscope_reme.store.scaleout.seekdb_schema import create_tables
 from agentscope_reme.store.scaleout.seekdb_vectors import SeekdbVectors
-from agentscope_reme.store.scaleout.seekdb_writing import as_bytes, as_text
+from agentscope_reme.store.scaleout.seekdb_writing import as_bytes
 
 
 class SeekdbEngine(SeekdbFiles, SeekdbVectors):
@@ -107,12 +114,11 @@ class SeekdbEngine(SeekdbFiles, SeekdbVectors):
     ) -> list[FoundChunk]:
         """Chunks with their files: ``SELECT columns`` goes before `which`."""
         rows = self.rows(
-            "SELECT found.path, facts, text, details, terms, files.record "
-            f"FROM (SELECT workspace, path, {CHUNK}, {terms}{which}) "
+            f"SELECT {FOUND} FROM (SELECT workspace, path, {CHUNK}, {terms}{which}) "
             f"AS found JOIN {self.tables(workspace).files} AS files "
             "ON files.workspace = found.workspace AND files.path = found.path "
             "WHERE found.workspace = %s",
             *values,
             as_bytes(workspace),
         )
-        return [FoundChunk(as_text(r[0]), chunk_row(r[1:4], r[4]), r[5]) for r in rows]
+        return list(map(found_chunk, rows))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from agentscope_reme.store.base import FileStamp
+from agentscope_reme.store.records import FileStamp
 from agentscope_reme.store.scaleout.engine import (
     ChunkOutline,
     ChunkRow,
@@ -144,7 +144,7 @@ class SeekdbFiles(SeekdbRows):
             as_bytes(workspace),
             as_bytes(path),
         )
-        return [chunk_row(row, "") for row in rows]
+        return [chunk_row(row) for row in rows]
 
     def linking(self, workspace: str, target: str) -> list[FileRow]:
         """The files with a link to a path, sorted by path."""

@@ -6,8 +6,14 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from agentscope_reme.errors import BadInput
-from agentscope_reme.store.base import FileStamp
-from agentscope_reme.store.scaleout.engine import ChunkOutline, ChunkRow, FileRow, Restriction
+from agentscope_reme.store.records import FileStamp
+from agentscope_reme.store.scaleout.engine import (
+    ChunkOutline,
+    ChunkRow,
+    FileRow,
+    FoundChunk,
+    Restriction,
+)
 from agentscope_reme.store.scaleout.rows import RAW_LAYER, tags_of
 from agentscope_reme.store.scaleout.seekdb_connections import SeekdbAddress, SeekdbConnections
 from agentscope_reme.store.scaleout.seekdb_schema import Tables
@@ -22,6 +28,11 @@ CHUNK: Final = (
     "AS facts, text, details"
 )
 """Few columns, since each costs the client more than a blank and a number do."""
+_FACTS: Final = 7
+FOUND: Final = (
+    "CONCAT_WS(' ', facts, found.path), CONCAT_WS('\\n', details, files.record, text), terms"
+)
+"""`CHUNK`, its terms, and the path and record of its file: JSON of ours has no line breaks."""
 OUTLINE: Final = "path, chunk_id, position, answer, start_line, length"
 
 Row = tuple[Any, ...]
@@ -101,22 +112,34 @@ def outline_of(row: Row) -> ChunkOutline:
     return ChunkOutline(row[1].hex(), *row[2:])
 
 
-def chunk_row(row: Row, terms: str | None) -> ChunkRow:
-    """A row of `CHUNK`."""
+def chunk_row(row: Row) -> ChunkRow:
+    """A row of `CHUNK`, without terms."""
     facts, text, details = row
-    chunk_id, text_hash, *numbers = facts.split(" ")
+    return _chunk(facts.encode("ascii").split(b" "), text, details, "")
+
+
+def found_chunk(row: Row) -> FoundChunk:
+    """A row of `FOUND`."""
+    names, contents, terms = row
+    *facts, path = names.split(b" ", _FACTS)
+    details, record, text = contents.split(b"\n", 2)
+    return FoundChunk(as_text(path), _chunk(facts, text, details, terms or ""), record)
+
+
+def _chunk(facts: Sequence[bytes], text: bytes, details: bytes, terms: str) -> ChunkRow:
+    chunk_id, text_hash, *numbers = facts
     position, answer, start_line, end_line, length = map(int, numbers)
     return ChunkRow(
-        chunk_id=chunk_id.lower(),
+        chunk_id=chunk_id.decode("ascii").lower(),
         position=position,
         answer=answer,
         start_line=start_line,
         end_line=end_line,
         length=length,
-        text_hash=text_hash.lower(),
+        text_hash=text_hash.decode("ascii").lower(),
         text=text,
         details=details,
-        terms=terms or "",
+        terms=terms,
     )
 
 

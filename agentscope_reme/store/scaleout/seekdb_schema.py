@@ -83,7 +83,7 @@ _OF_SHARD: Final = (
         state VARBINARY(8) NOT NULL,
         text LONGBLOB,
         details LONGBLOB,
-        terms LONGTEXT,
+        terms LONGTEXT COLLATE utf8mb4_bin,
         PRIMARY KEY (workspace, chunk_id),
         KEY of_file (workspace, path, position),
         KEY of_text (workspace, text_hash),

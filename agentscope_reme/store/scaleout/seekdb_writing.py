@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from agentscope_reme.store.base import FileStamp
+from agentscope_reme.store.records import FileStamp
 from agentscope_reme.store.scaleout.engine import ChunkRow, FileChange, FileRow
 from agentscope_reme.store.scaleout.seekdb_schema import Tables
 from agentscope_reme.workspace import layer_of

@@ -11,8 +11,11 @@ from agentscope_reme.files.disk import Disk
 from agentscope_reme.files.pins import says_pinned
 from agentscope_reme.schema import FileChunk, FileLink, FileNode, SearchHit
 from agentscope_reme.settings import Settings
-from agentscope_reme.store.base import (
-    BaseFileStore,
+from agentscope_reme.store.base import BaseFileStore
+from agentscope_reme.store.indexed_text import IndexedText
+from agentscope_reme.store.indexer import index_fingerprint
+from agentscope_reme.store.keyword_query import KeywordQuery
+from agentscope_reme.store.records import (
     FileGrowth,
     FileStamp,
     IndexedFile,
@@ -20,9 +23,6 @@ from agentscope_reme.store.base import (
     StoreCondition,
     StoreStats,
 )
-from agentscope_reme.store.indexed_text import IndexedText
-from agentscope_reme.store.indexer import index_fingerprint
-from agentscope_reme.store.keyword_query import KeywordQuery
 from agentscope_reme.store.scaleout.engine import Engine
 from agentscope_reme.store.scaleout.identity import owner_of
 from agentscope_reme.store.scaleout.local_vectors import LocalVectors

@@ -6,13 +6,12 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from agentscope_reme.errors import BadInput
 from agentscope_reme.store.scaleout.engine import Engine, FoundChunk, Space
 from agentscope_reme.store.scaleout.local_vectors import LocalVectors
 from agentscope_reme.store.scaleout.ranking import Ranked
 from agentscope_reme.store.scaleout.restricting import Plan
 from agentscope_reme.store.scaleout.warm_up import WarmUp
-from agentscope_reme.store.vectors import Floats, Vector, normalised
+from agentscope_reme.store.vectors import Floats, Vector, hash_bytes, normalised
 
 EXACT_UP_TO: Final = 10_000
 """Chunks of a workspace up to which all of its vectors are compared: 384 numbers wide that takes
@@ -104,7 +103,7 @@ class SharedVectors:
         width = None if space is None else space.width
         ready: dict[str, Floats] = {}
         for key, vector in vectors.items():
-            ready[_checked(key)] = array = normalised(vector, width)
+            ready[hash_bytes(key).hex()] = array = normalised(vector, width)
             width = len(array)
         known = self._engine.known_texts(self._workspace, list(ready))
         if known and width is not None:
@@ -154,13 +153,3 @@ class SharedVectors:
 def _order(scored: tuple[float, FoundChunk]) -> tuple[float, str, int]:
     score, one = scored
     return -round(score, 5), one.path, one.chunk.position
-
-
-def _checked(key: str) -> str:
-    try:
-        bytes.fromhex(key)
-    except ValueError as error:
-        raise BadInput(
-            key, "this is no text hash", "Use the keys `missing_vectors` gave."
-        ) from error
-    return key

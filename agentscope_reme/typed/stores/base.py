@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Final
 
 from agentscope_reme.store.vectors import Floats, Vector
 from agentscope_reme.typed.nodes import FoundNode, MemoryNode, NodeFilter
@@ -13,6 +15,11 @@ Nodes = list[MemoryNode]
 Missing = list[tuple[str, str]]
 """Ids of nodes and the texts their vectors are to be made of."""
 
+EVERY_NODE: Final = NodeFilter()
+
+KEPT_SPACES: Final = 2
+"""Vector spaces a store keeps: as many as the index of the files does."""
+
 
 class BaseVectorStore(ABC):
     """Keeps memory nodes and, per vector space, a vector of each.
@@ -21,6 +28,9 @@ class BaseVectorStore(ABC):
     durable and visible to the next call. Nodes are known by ``memory_id`` alone; a search never
     changes one. Vectors of two spaces are never compared; a node may have a vector in one space
     and none in another.
+
+    The two spaces that were written last are kept. A third one takes the place of the one that was
+    written longest ago, whose vectors are removed.
     """
 
     @abstractmethod
@@ -44,6 +54,17 @@ class BaseVectorStore(ABC):
     @abstractmethod
     def close(self) -> None:
         """Let go; it can be opened again."""
+
+    @abstractmethod
+    def changing(self) -> AbstractContextManager[None]:
+        """Keep every other thread and process from changing anything while this is held.
+
+        What is read inside is still so when something is written inside. For milliseconds: never
+        across a model call. May be nested.
+
+        Raises:
+            StorageFailed: somebody else has held it for too long.
+        """
 
     @abstractmethod
     def put(
@@ -116,8 +137,8 @@ class BaseVectorStore(ABC):
         """Forget every node that is meant; how many there were."""
 
     @abstractmethod
-    def missing_vectors(self, space_id: str, limit: int) -> Missing:
-        """Nodes without a vector in this space, as ``(memory_id, embedded text)``."""
+    def missing_vectors(self, space_id: str, limit: int, where: NodeFilter = EVERY_NODE) -> Missing:
+        """Those of the nodes without a vector in this space, as ``(memory_id, embedded text)``."""
 
     @abstractmethod
     def put_vectors(self, space_id: str, texts: Mapping[str, tuple[str, Vector]]) -> None:
@@ -142,4 +163,4 @@ class BaseVectorStore(ABC):
 
     @abstractmethod
     def spaces(self) -> dict[str, int]:
-        """How many vectors each space has."""
+        """How many vectors each space has, the space that was written last first."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
 import chromadb
 import numpy as np
 from chromadb.config import Settings as ChromaSettings
-from chromadb.errors import ChromaError
+from chromadb.errors import ChromaError, NotFoundError
 
 from agentscope_reme.store.vectors import Floats
 from agentscope_reme.typed.stores.attributes import AnyOf, Condition, NoneOf, Within
@@ -55,7 +56,7 @@ class ChromaVectorStore(EngineStore):
         else:
             headers = {} if api_key is None else {"x-chroma-token": api_key}
             where.update(host=host, port=port, ssl=ssl, headers=headers)
-        super().__init__(ChromaEngine(where), collection)
+        super().__init__(ChromaEngine(where), collection, Path(folder))
 
 
 class ChromaEngine(Engine):
@@ -92,6 +93,12 @@ class ChromaEngine(Engine):
         self._collections[collection] = self._opened().get_or_create_collection(
             collection, embedding_function=None, configuration=_COSINE
         )
+
+    def drop(self, collection: str) -> None:
+        """Remove a collection."""
+        self._collections.pop(collection, None)
+        with suppress(NotFoundError):
+            self._opened().delete_collection(collection)
 
     def put(self, collection: str, records: Sequence[Record]) -> None:
         """Store records whole."""

@@ -39,7 +39,7 @@ class ElasticsearchVectorStore(EngineStore):
     """A store in Elasticsearch 8 or 9; the installed client must be of the server's major version.
 
     Args:
-        folder: not used; a server keeps everything.
+        folder: where processes on this machine wait for each other; a server keeps everything.
         hosts: addresses such as ``http://127.0.0.1:9200``; needed unless `cloud_id` is given.
         cloud_id: names a deployment in the vendor's cloud.
         basic_auth: user and password.
@@ -75,7 +75,7 @@ class ElasticsearchVectorStore(EngineStore):
             "headers": headers,
         }
         connection = {name: value for name, value in given.items() if value is not None}
-        super().__init__(ElasticsearchEngine(connection), collection)
+        super().__init__(ElasticsearchEngine(connection), collection, Path(folder))
 
 
 class ElasticsearchEngine(Engine):
@@ -116,6 +116,10 @@ class ElasticsearchEngine(Engine):
         except BadRequestError as error:
             if error.error != "resource_already_exists_exception":  # another process was quicker
                 raise
+
+    def drop(self, collection: str) -> None:
+        """Remove an index."""
+        self._opened().indices.delete(index=collection, ignore_unavailable=True)
 
     def put(self, collection: str, records: Sequence[Record]) -> None:
         """Store records whole."""

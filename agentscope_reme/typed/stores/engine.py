@@ -87,6 +87,10 @@ class Engine(ABC):
         """
 
     @abstractmethod
+    def drop(self, collection: str) -> None:
+        """Remove a collection with all its records; an unknown one is left alone."""
+
+    @abstractmethod
     def put(self, collection: str, records: Sequence[Record]) -> None:
         """Store records whole, new or in place of those with the same keys."""
 

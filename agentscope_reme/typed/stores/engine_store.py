@@ -9,8 +9,9 @@ transactions over several collections, therefore:
 - it says so again once the vector is there. A crash in between leaves a node whose vector is
   missing, which `missing_vectors` tells, never one that has the wrong one.
 
-Two processes that change one node at the same moment may leave it without a usable vector until it
-is put again.
+Whoever changes anything holds a lock, in a file of the memory's folder. Processes on several
+machines, or with several folders, do not see each other's lock: two of them that change one node at
+the same moment may leave the older change, or a node without a usable vector until it is put again.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Final
 
 from agentscope_reme.errors import BadInput
@@ -25,11 +28,18 @@ from agentscope_reme.store.vectors import Floats, Vector
 from agentscope_reme.typed.nodes import FoundNode, MemoryNode, NodeFilter
 from agentscope_reme.typed.stores.attributes import (
     AnyOf,
+    Condition,
     NoneOf,
     asked,
     presence,
 )
-from agentscope_reme.typed.stores.base import BaseVectorStore, Missing, Nodes
+from agentscope_reme.typed.stores.base import (
+    EVERY_NODE,
+    KEPT_SPACES,
+    BaseVectorStore,
+    Missing,
+    Nodes,
+)
 from agentscope_reme.typed.stores.checks import (
     check_space,
     check_widths,
@@ -48,6 +58,7 @@ from agentscope_reme.typed.stores.node_records import (
     vector_record,
 )
 from agentscope_reme.typed.stores.ranking import ROUNDING, ranked
+from agentscope_reme.typed.stores.turns import Turns
 
 _MORE_THAN_WANTED: Final = 8
 _WIDER: Final = 4
@@ -60,12 +71,13 @@ class EngineStore(BaseVectorStore):
     Args:
         engine: the database.
         collection: begins the names of its collections there.
+        folder: where processes on this machine wait for each other; made when missing.
 
     Raises:
         BadInput: not every engine takes that name.
     """
 
-    def __init__(self, engine: Engine, collection: str) -> None:
+    def __init__(self, engine: Engine, collection: str, folder: Path) -> None:
         if not _NAME.fullmatch(collection):
             raise BadInput(
                 collection,
@@ -76,6 +88,13 @@ class EngineStore(BaseVectorStore):
         self._nodes: Final = f"{collection}-nodes"
         self._spaces: Final = EngineSpaces(self._ask, collection)
         self._lock: Final = threading.RLock()
+        self._turns: Final = Turns(folder / f"{engine.name.lower()}-{collection}.lock")
+
+    @contextmanager
+    def changing(self) -> Iterator[None]:
+        """Keep every other thread, and every other process with this folder, from changing it."""
+        with self._lock, self._turns.taken():
+            yield
 
     def open(self) -> None:
         """Connect, and make what is missing.
@@ -104,7 +123,7 @@ class EngineStore(BaseVectorStore):
         wanted, ready = checked_puts(nodes, space_id, vectors)
         if not wanted:
             return
-        with self._lock:
+        with self.changing():
             self._settle_width(space_id, ready)
             old = self._ask.fetch(self._nodes, [key_of(memory_id) for memory_id in wanted])
             changes = [
@@ -118,7 +137,7 @@ class EngineStore(BaseVectorStore):
 
     def delete(self, memory_ids: Sequence[str]) -> list[str]:
         """Forget nodes, then their vectors."""
-        with self._lock:
+        with self.changing():
             keys = {key_of(memory_id): memory_id for memory_id in memory_ids}
             found = self._ask.fetch(self._nodes, list(keys))
             self._forget([*found.values()])
@@ -175,19 +194,18 @@ class EngineStore(BaseVectorStore):
 
     def clear(self, where: NodeFilter) -> int:
         """Forget every node that is meant."""
-        with self._lock:
+        with self.changing():
             return len(self.delete([node.memory_id for node in self._meant(where)]))
 
-    def missing_vectors(self, space_id: str, limit: int) -> Missing:
-        """Nodes without a vector in this space, as ``(memory_id, embedded text)``."""
+    def missing_vectors(self, space_id: str, limit: int, where: NodeFilter = EVERY_NODE) -> Missing:
+        """Those of the nodes without a vector in this space, as ``(memory_id, embedded text)``."""
         check_space(space_id)
         found: Missing = []
         most = clamped(limit) or 0
-        for records in self._ask.scan(self._nodes, [NoneOf(presence(space_id))]):
+        for node in self._meant(where, NoneOf(presence(space_id))):
             if len(found) >= most:
                 break
-            nodes = map(node_of, records)
-            found.extend((node.memory_id, node.embedded_text) for node in nodes)
+            found.append((node.memory_id, node.embedded_text))
         return found[:most]
 
     def put_vectors(self, space_id: str, texts: Mapping[str, tuple[str, Vector]]) -> None:
@@ -195,7 +213,7 @@ class EngineStore(BaseVectorStore):
         ready = checked_vectors(space_id, {key: vector for key, (_, vector) in texts.items()})
         if not ready:
             return
-        with self._lock:
+        with self.changing():
             self._settle_width(space_id, ready)
             found = self._ask.fetch(self._nodes, [key_of(memory_id) for memory_id in texts])
             nodes = [node_of(record) for record in found.values()]
@@ -226,15 +244,15 @@ class EngineStore(BaseVectorStore):
             yield [node_of(record) for record in records]
 
     def spaces(self) -> dict[str, int]:
-        """How many vectors each space has."""
+        """How many vectors each space has, the space that was written last first."""
         counts = {name: self._vectors_in(name) for name in self._spaces.names()}
         return {name: count for name, count in counts.items() if count}
 
-    def _meant(self, where: NodeFilter) -> Iterator[MemoryNode]:
+    def _meant(self, where: NodeFilter, *more: Condition) -> Iterator[MemoryNode]:
         asks = asked(where)
         if asks.nothing:
             return
-        for records in self._ask.scan(self._nodes, asks.conditions):
+        for records in self._ask.scan(self._nodes, [*asks.conditions, *more]):
             yield from (node for node in map(node_of, records) if matches(node, where))
 
     def _current(self, fingerprints: Mapping[str, str], where: NodeFilter) -> dict[str, MemoryNode]:
@@ -266,12 +284,21 @@ class EngineStore(BaseVectorStore):
         return self._spaces.width(space_id) if self._vectors_in(space_id) else None
 
     def _settle_width(self, space_id: str, ready: Mapping[str, Floats]) -> None:
-        """Make sure that a space takes these vectors."""
+        """Make sure that a space takes these vectors, and is one of those that are kept."""
         for vector in ready.values():
             check_widths(space_id, ready, self._width(space_id, len(vector)))
-            if self._spaces.width(space_id) != len(vector):
-                self._spaces.begin(space_id, len(vector))
+            self._spaces.turn_to(space_id, len(vector))
+            for old in self._spaces.names()[KEPT_SPACES:]:
+                self._drop_space(old)
             return
+
+    def _drop_space(self, space_id: str) -> None:
+        """Remove the vectors of a space; no node says any more that it has one there."""
+        flag = presence(space_id)
+        pages = self._ask.scan(self._nodes, [AnyOf(flag, (True,))])
+        keys = [record.key for records in pages for record in records]
+        self._ask.flag(self._nodes, keys, flag, False)
+        self._spaces.drop(space_id)
 
     def _follow(self, space: str, changes: Sequence[NodeChange], *, is_given: bool) -> None:
         """Bring the vectors of one space in line with changed nodes."""

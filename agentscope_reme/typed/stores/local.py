@@ -10,15 +10,15 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
-from agentscope_reme.files.disk import Disk
 from agentscope_reme.store.vectors import Floats, Vector
 from agentscope_reme.typed.nodes import FoundNode, MemoryNode, NodeFilter
-from agentscope_reme.typed.stores.base import BaseVectorStore, Missing, Nodes
+from agentscope_reme.typed.stores.base import EVERY_NODE, BaseVectorStore, Missing, Nodes
 from agentscope_reme.typed.stores.checks import (
     check_space,
     check_widths,
@@ -58,11 +58,10 @@ class LocalVectorStore(BaseVectorStore):
 
     Args:
         folder: where ``memories.db`` stands; made when missing.
-        disk: makes the folder durable.
     """
 
-    def __init__(self, folder: str | Path, *, disk: Disk | None = None) -> None:
-        self._database: Final = LocalDatabase(Path(folder).absolute(), disk)
+    def __init__(self, folder: str | Path) -> None:
+        self._database: Final = LocalDatabase(Path(folder).absolute())
         self._loaded: Final = LoadedSpaces()
         self._lock: Final = threading.RLock()
 
@@ -91,6 +90,17 @@ class LocalVectorStore(BaseVectorStore):
         with self._lock:
             self._database.close()
             self._loaded.forget()
+
+    @contextmanager
+    def changing(self) -> Iterator[None]:
+        """One transaction: what is written inside is stored whole when it ends, or not at all."""
+        with self._lock:
+            try:
+                with self._database.writing():
+                    yield
+            except BaseException:  # searches inside may have loaded what is not stored now
+                self._loaded.forget()
+                raise
 
     def put(
         self,
@@ -204,16 +214,18 @@ class LocalVectorStore(BaseVectorStore):
                 self._database.scrub()
         return len(numbers)
 
-    def missing_vectors(self, space_id: str, limit: int) -> Missing:
-        """Nodes without a vector in this space, as ``(memory_id, embedded text)``."""
+    def missing_vectors(self, space_id: str, limit: int, where: NodeFilter = EVERY_NODE) -> Missing:
+        """Those of the nodes without a vector in this space, as ``(memory_id, embedded text)``."""
         check_space(space_id)
+        conditions, values = condition(where)
         with self._lock, self._database.reading() as connection:
             if _is_complete(connection, space_id):
                 return []
             rows = connection.execute(
-                "SELECT memory_id, when_to_use, content FROM nodes WHERE NOT EXISTS "
-                "(SELECT 1 FROM vectors WHERE key = ? + nodes.number) ORDER BY number LIMIT ?",
-                (vector_key(space_number(connection, space_id), 0), clamped(limit)),
+                f"SELECT memory_id, when_to_use, content FROM nodes WHERE {conditions} AND "
+                "NOT EXISTS (SELECT 1 FROM vectors WHERE key = ? + nodes.number) "
+                "ORDER BY number LIMIT ?",
+                (*values, vector_key(space_number(connection, space_id), 0), clamped(limit)),
             )
             return [(memory_id, when or content) for memory_id, when, content in rows]
 
@@ -259,10 +271,11 @@ class LocalVectorStore(BaseVectorStore):
             yield [node_of(row[:-1]) for row in rows]
 
     def spaces(self) -> dict[str, int]:
-        """How many vectors each space has."""
+        """How many vectors each space has, the space that was written last first."""
         with self._lock, self._database.reading() as connection:
             rows = connection.execute(
-                "SELECT space_id, vectors FROM spaces WHERE vectors > 0 ORDER BY space_id"
+                "SELECT space_id, vectors FROM spaces WHERE vectors > 0 "
+                "ORDER BY written DESC, number DESC"
             )
             return dict(rows.fetchall())
 

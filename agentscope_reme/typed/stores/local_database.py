@@ -15,11 +15,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from filelock import FileLock, Timeout
-
 from agentscope_reme.errors import StorageFailed
 from agentscope_reme.files.disk import Disk
-from agentscope_reme.files.locks import lock_mode
+from agentscope_reme.files.file_lock import FileLock
 from agentscope_reme.store.index_schema import is_damage
 from agentscope_reme.typed.stores.checks import not_open
 from agentscope_reme.typed.stores.set_aside import Salvage, SetAside
@@ -59,7 +57,8 @@ CREATE TABLE spaces (
     number INTEGER PRIMARY KEY,
     space_id TEXT NOT NULL UNIQUE,
     width INTEGER NOT NULL,
-    vectors INTEGER NOT NULL DEFAULT 0
+    vectors INTEGER NOT NULL DEFAULT 0,
+    written INTEGER NOT NULL DEFAULT 0
 );
 CREATE TABLE vectors (key INTEGER PRIMARY KEY, vector BLOB NOT NULL);
 CREATE TRIGGER vector_added AFTER INSERT ON vectors BEGIN
@@ -78,15 +77,15 @@ class LocalDatabase:
 
     Args:
         folder: where ``memories.db`` stands; made when missing.
-        disk: makes the folder durable.
     """
 
-    def __init__(self, folder: Path, disk: Disk | None = None) -> None:
+    def __init__(self, folder: Path) -> None:
         self.place: Final = folder / FILE_NAME
-        self._disk: Final = disk or Disk()
+        self._disk: Final = Disk()
         self._aside: Final = SetAside(self.place, self._disk)
         self._connection: sqlite3.Connection | None = None
         self._identity: tuple[int, int] | None = None
+        self._scrub_due = False
 
     def open(self, salvage: Bringing) -> None:
         """Open the file, or make it. One process at a time: others wait for what is brought over.
@@ -140,16 +139,17 @@ class LocalDatabase:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        lock = self.place.with_name(f"{FILE_NAME}.lock")
-        try:
-            with FileLock(lock, timeout=_PATIENCE_SECONDS, mode=lock_mode(lock.parent)):
-                yield
-        except Timeout as error:
+        lock = FileLock(self.place.with_name(f"{FILE_NAME}.lock"))
+        if not lock.acquire(_PATIENCE_SECONDS):
             raise StorageFailed(
                 str(self.place),
                 "another process is opening it",
                 "Wait for that process, or end it.",
-            ) from error
+            )
+        try:
+            yield
+        finally:
+            lock.release()
 
     def close(self) -> None:
         """Close the file; the last one folds the write-ahead log into it."""
@@ -159,7 +159,7 @@ class LocalDatabase:
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """One state of the file, whatever others write meanwhile.
+        """One state of the file, whatever others write meanwhile; within `writing`, that state.
 
         Raises:
             StorageFailed: it cannot be read.
@@ -170,7 +170,7 @@ class LocalDatabase:
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """All or nothing, on the disk when it ends; other writers wait.
+        """All or nothing, on the disk when the outermost one ends; other writers wait.
 
         Raises:
             StorageFailed: nothing was written.
@@ -184,8 +184,14 @@ class LocalDatabase:
             yield connection
 
     def scrub(self) -> None:
-        """Empty the write-ahead log, where deleted text still stands, unless others are reading."""
+        """Empty the write-ahead log, where deleted text still stands, unless others are reading.
+
+        Within `writing`, once that ends.
+        """
         connection = self._opened()
+        self._scrub_due = connection.in_transaction
+        if self._scrub_due:
+            return
         with self._told():
             connection.execute("PRAGMA busy_timeout = 0")
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
@@ -194,15 +200,22 @@ class LocalDatabase:
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[sqlite3.Connection]:
         connection = self._opened()
+        if connection.in_transaction:
+            with self._told(), _part_of(connection):
+                yield connection
+            return
         with self._told():
             connection.execute(begin)
             try:
                 yield connection
                 connection.execute("COMMIT")
             except BaseException:  # also when cancelled: no transaction is left open
+                self._scrub_due = False
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
                 raise
+        if self._scrub_due:
+            self.scrub()
 
     def _opened(self) -> sqlite3.Connection:
         if self._connection is None:
@@ -228,6 +241,8 @@ class LocalDatabase:
                 f"it is laid out in version {version}, this library reads {SCHEMA_VERSION}",
                 "Use the library that wrote it, or another folder.",
             )
+        else:
+            _complete(connection)
         connection.execute("COMMIT")
 
     @property
@@ -282,6 +297,28 @@ def _connect(place: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+@contextmanager
+def _part_of(connection: sqlite3.Connection) -> Iterator[None]:
+    """All or nothing within a transaction that goes on."""
+    connection.execute("SAVEPOINT part")
+    try:
+        yield
+    except BaseException:  # also when cancelled: nothing of the part is committed by the whole
+        if connection.in_transaction:
+            connection.execute("ROLLBACK TO part")
+        raise
+    finally:
+        if connection.in_transaction:
+            connection.execute("RELEASE part")
+
+
+def _complete(connection: sqlite3.Connection) -> None:
+    """Give a file of earlier days what it lacks; they can still read it then."""
+    columns = {row[1] for row in connection.execute("PRAGMA table_info(spaces)")}
+    if "written" not in columns:
+        connection.execute("ALTER TABLE spaces ADD COLUMN written INTEGER NOT NULL DEFAULT 0")
 
 
 def _statements(script: str) -> Iterator[str]:

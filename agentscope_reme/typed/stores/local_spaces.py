@@ -10,6 +10,7 @@ import numpy as np
 
 from agentscope_reme.store.vectors import Floats
 from agentscope_reme.typed.nodes import MemoryType, NodeFilter
+from agentscope_reme.typed.stores.base import KEPT_SPACES
 from agentscope_reme.typed.stores.local_database import NODE_BITS
 from agentscope_reme.typed.stores.matrix import NodeMatrix, Numbers
 
@@ -156,6 +157,26 @@ def write_vectors(
         "ON CONFLICT (key) DO UPDATE SET vector = excluded.vector",
         [(vector_key(number, node), vector.tobytes()) for node, vector in vectors],
     )
+    _is_the_last_written(connection, number)
+
+
+def _is_the_last_written(connection: sqlite3.Connection, space: int) -> None:
+    """Keep this space and those that were written before it; the others go with their vectors."""
+    last = connection.execute("SELECT MAX(written) FROM spaces").fetchone()[0]
+    connection.execute(
+        "UPDATE spaces SET written = ? WHERE number = ? AND (written < ? OR written = 0)",
+        (last + 1, space, last),
+    )
+    old = connection.execute(
+        "SELECT number FROM spaces ORDER BY written DESC, number DESC LIMIT -1 OFFSET ?",
+        (KEPT_SPACES,),
+    ).fetchall()
+    for (number,) in old:
+        connection.execute("DELETE FROM spaces WHERE number = ?", (number,))
+        connection.execute(
+            "DELETE FROM vectors WHERE key BETWEEN ? AND ?",
+            (vector_key(number, 0), vector_key(number, _NODE_MASK)),
+        )
 
 
 def drop_vectors(connection: sqlite3.Connection, nodes: Iterable[int]) -> None:

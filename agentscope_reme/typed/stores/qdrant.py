@@ -69,7 +69,8 @@ class QdrantVectorStore(EngineStore):
                 # It would ask from a thread of its own, and warn when it gets no answer.
                 "check_compatibility": False,
             }
-        super().__init__(QdrantEngine(connection, on_disk=on_disk), collection)
+        engine = QdrantEngine(connection, on_disk=on_disk)
+        super().__init__(engine, collection, Path(folder))
 
 
 class QdrantEngine(Engine):
@@ -117,6 +118,11 @@ class QdrantEngine(Engine):
                 client.create_payload_index(
                     collection, f"{_ATTRIBUTES}.{name}", models.PayloadSchemaType.KEYWORD
                 )
+
+    def drop(self, collection: str) -> None:
+        """Remove a collection."""
+        if self._opened().collection_exists(collection):
+            self._opened().delete_collection(collection)
 
     def put(self, collection: str, records: Sequence[Record]) -> None:
         """Store records whole."""

@@ -13,6 +13,7 @@ import numpy as np
 from agentscope_reme.errors import BadInput
 from agentscope_reme.store.vectors import Floats
 from agentscope_reme.typed.nodes import MemoryNode
+from agentscope_reme.typed.stores.base import KEPT_SPACES
 from agentscope_reme.typed.stores.conditions import check_node
 from agentscope_reme.typed.stores.damaged_file import DamagedFile, damaged_file
 from agentscope_reme.typed.stores.local_database import NODE_BITS
@@ -73,10 +74,12 @@ def bring_over(connection: sqlite3.Connection, place: Path) -> Salvage:
 
 def _remains(damaged: DamagedFile) -> _Remains:
     found = _Remains()
+    written: dict[int, int] = {}  # files of earlier days do not say
     for number, columns in damaged.rows():
         match columns:
-            case [None, str(space_id), int(width), int()] if space_id:
+            case [None, str(space_id), int(width), int(), *rest] if space_id and len(rest) < 2:
                 found.spaces[number] = (space_id, width)
+                written[number] = rest[0] if rest and isinstance(rest[0], int) else 0
             case [str(memory_id), int(node)] if not number:  # an index of ids, or of spaces
                 found.named[memory_id] = node
             case [None, *fields] if len(fields) == len(COLUMNS):
@@ -84,6 +87,8 @@ def _remains(damaged: DamagedFile) -> _Remains:
     for number, (space_id, _) in found.spaces.items():
         if found.named.get(space_id) == number and space_id not in found.nodes:
             del found.named[space_id]
+    newest = sorted(written, key=lambda number: (written[number], number))[-KEPT_SPACES:]
+    found.spaces = {number: found.spaces[number] for number in newest}
     return found
 
 

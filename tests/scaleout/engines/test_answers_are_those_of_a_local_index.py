@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -11,16 +12,12 @@ import pytest
 from agentscope_reme.files.disk import Disk
 from agentscope_reme.schema import SearchHit, text_hash
 from agentscope_reme.settings import Settings
-from agentscope_reme.store.base import (
-    BaseFileStore,
-    FileGrowth,
-    FileStamp,
-    IndexedFile,
-    SearchFilter,
-)
+from agentscope_reme.store.base import BaseFileStore
 from agentscope_reme.store.indexer import FileIndexer
 from agentscope_reme.store.log_indexer import LogIndexer
+from agentscope_reme.store.records import FileGrowth, FileStamp, IndexedFile, SearchFilter
 from agentscope_reme.store.scaleout import SharedFileStore, ranking, shared_vectors
+from agentscope_reme.store.scaleout.engine import OPEN, FoundChunk, Restriction
 from tests.scaleout.conftest import Opener
 from tests.store.builders import card, indexed
 from tests.store.reference_store import ReferenceStore
@@ -105,6 +102,34 @@ def test_a_search_that_looks_at_little_first_finds_as_much_in_the_end(
             ours = store.keyword_search(query, limit=200, where=where)
             expected = reference.keyword_search(query, limit=200, where=where)
             assert {hit.chunk_id for hit in ours} == {hit.chunk_id for hit in expected}
+
+
+def test_a_folder_among_the_best_of_all_answers_alone(
+    opened: Opener,
+    tmp_path: Path,
+    corpus: tuple[list[IndexedFile], ReferenceStore],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where words are common, the whole workspace is asked, and what is elsewhere left out."""
+    monkeypatch.setattr(ranking, "_POSTINGS", 1)
+    monkeypatch.setattr(ranking, "_PER_POSTING", 0)
+    made, reference = corpus
+    store = opened(tmp_path)
+    store.apply(made)
+    asked = list[Restriction]()
+    matching = store._engine.matching
+
+    def noted(name: str, words: Sequence[str], limit: int, only: Restriction) -> list[FoundChunk]:
+        asked.append(only)
+        return matching(name, words, limit, only)
+
+    monkeypatch.setattr(store._engine, "matching", noted)
+    where = SearchFilter(path_prefix="daily/2026-06-0", start_date="2026-06-04")
+    few = len(reference.keyword_search("rust", limit=200, where=where)) + 1
+    hits = store.keyword_search("rust memory", limit=few, where=where)
+    expected = reference.keyword_search("rust memory", limit=few, where=where)
+    assert OPEN in asked
+    assert shown(hits) == shown(expected)
 
 
 @pytest.mark.parametrize("exact", [True, False])

@@ -9,7 +9,7 @@ import pytest
 
 from agentscope_reme.errors import BadInput
 from agentscope_reme.schema import text_hash
-from agentscope_reme.store.base import FileGrowth, FileStamp, SearchFilter
+from agentscope_reme.store.records import FileGrowth, FileStamp, SearchFilter
 from agentscope_reme.store.scaleout import SharedFileStore, SharedIndex
 from agentscope_reme.store.scaleout.engine import Restriction
 from agentscope_reme.store.scaleout.identity import name_in

@@ -6,7 +6,8 @@ import pytest
 
 from agentscope_reme.errors import BadInput
 from agentscope_reme.schema import text_hash
-from agentscope_reme.store.base import BaseFileStore, FileStamp
+from agentscope_reme.store.base import BaseFileStore
+from agentscope_reme.store.records import FileStamp
 from tests.store.builders import card, indexed
 
 LINKED = indexed(

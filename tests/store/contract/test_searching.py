@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from agentscope_reme.errors import BadInput
-from agentscope_reme.store.base import BaseFileStore, SearchFilter
+from agentscope_reme.store.base import BaseFileStore
+from agentscope_reme.store.records import SearchFilter
 from tests.store.builders import card, indexed
 
 NOTES = [

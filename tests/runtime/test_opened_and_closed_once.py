@@ -1,0 +1,51 @@
+"""A memory is opened once and closed once, however many callers ask at the same moment."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from agentscope_reme.errors import Closed
+from agentscope_reme.runtime.opening import Opening
+
+
+class Memory:
+    """Counts how often it is opened and closed; its end waits for a test."""
+
+    def __init__(self) -> None:
+        self.begun = self.ended = 0
+        self.may_end = asyncio.Event()
+        self.life = Opening("memory", self.begin, self.end)
+
+    async def begin(self) -> None:
+        self.begun += 1
+
+    async def end(self) -> None:
+        await self.may_end.wait()
+        self.ended += 1
+
+
+async def test_those_who_start_it_while_it_closes_open_it_once() -> None:
+    memory = Memory()
+    await asyncio.gather(memory.life.start(), memory.life.start())
+    assert memory.begun == 1
+    closing = asyncio.gather(memory.life.close(), memory.life.close())
+    starting = asyncio.gather(*(memory.life.start() for _ in range(3)))
+    await asyncio.sleep(0)
+    assert not memory.life.is_open
+    memory.may_end.set()
+    await closing
+    await starting
+    assert (memory.begun, memory.ended) == (2, 1)
+    assert memory.life.is_open
+
+
+async def test_once_closed_it_is_not_opened_by_a_mere_call() -> None:
+    memory = Memory()
+    memory.may_end.set()
+    await memory.life.close()  # nothing to close
+    await memory.life.ready()
+    await memory.life.close()
+    with pytest.raises(Closed, match="start"):
+        await memory.life.ready()
