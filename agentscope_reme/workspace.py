@@ -42,7 +42,8 @@ _DEVICE_NAMES: Final = frozenset(
 )
 _FORBIDDEN: Final = re.compile(r'[<>:"|?*\\\x00-\x1f\x7f]')
 _PLAIN: Final = frozenset(f"{ascii_letters}{digits}_-.")
-_LONGEST_PLAIN: Final = 64
+LONGEST_PLAIN_NAME: Final = "n" * 64
+"""No name that `is_plain` is longer."""
 _LONGEST_COMPONENT_BYTES: Final = 255
 _LONGEST_PATH_BYTES: Final = 1024
 _LONGEST_ENCODED_BYTES: Final = 120
@@ -237,7 +238,7 @@ def is_plain(name: str) -> bool:
     """
     return (
         _PLAIN.issuperset(name)
-        and len(name) <= _LONGEST_PLAIN
+        and len(name) <= len(LONGEST_PLAIN_NAME)
         and not name.startswith(".")
         and not name.endswith(".")
         and name.partition(".")[0].casefold() not in _DEVICE_NAMES

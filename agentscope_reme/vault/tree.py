@@ -15,7 +15,7 @@ from agentscope_reme.errors import BadPath, NotFound
 from agentscope_reme.files.disk import Disk, is_temporary, is_temporary_of
 from agentscope_reme.results import Failure
 from agentscope_reme.schema import content_hash
-from agentscope_reme.workspace import INTERNAL_FOLDERS, Workspace, is_plain
+from agentscope_reme.workspace import INTERNAL_FOLDERS, LONGEST_PLAIN_NAME, Workspace, is_plain
 
 _LONGEST_NAME: Final = 255  # bytes, on every file system we know
 _ELSEWHERE: Final = "Choose another path."
@@ -274,7 +274,8 @@ class Tree:
         if not folder:
             return True
         with contextlib.suppress(BadPath):
-            return self.workspace.normalise(folder) == folder
+            longest = f"{folder}/{LONGEST_PLAIN_NAME}"
+            return self.workspace.normalise(longest) == longest
         return False
 
     def _is_passed_over(self, path: str, entry: os.DirEntry[str]) -> bool:

@@ -69,6 +69,17 @@ def test_one_bad_file_does_not_stop_the_others(house: House) -> None:
     assert sorted(failure.item for failure in result.failed) == ["a:b.md", "bad.md"]
 
 
+def test_a_path_too_long_to_be_read_is_not_indexed(house: House) -> None:
+    deep = "/".join(["d" * 200] * 4 + ["d" * 180])
+    short, long = f"{deep}/{'n' * 30}.md", f"{deep}/{'n' * 60}.md"
+    assert len(short) < 1024 < len(long)
+    house.put(short, "x")
+    house.put(long, "x")
+    result = house.vault.scan()
+    assert indexed(house) == [short]
+    assert [failure.item for failure in result.failed] == [long]
+
+
 def test_a_scan_can_be_narrowed_to_a_folder(house: House) -> None:
     house.put("daily/a.md", "x")
     house.put("digest/b.md", "x")
