@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Final
 
 from agentscope_reme.cli.arguments import Arguments, parse
@@ -73,7 +74,16 @@ async def _result(job: Job, arguments: Arguments) -> Result:
     if lacks is not None:
         told = f"{result.answer} {lacks}"
         return result.model_copy(update={"success": False, "answer": told})
-    return result
+    return _with_place(result, reme.workspace.root)
+
+
+def _with_place(result: Result, root: Path) -> Result:
+    """A search that found nothing says where it looked: the folder may be mistyped."""
+    from agentscope_reme.results import SearchResult
+
+    if not isinstance(result, SearchResult) or result.hits:
+        return result
+    return result.model_copy(update={"answer": f"{result.answer} Searched {root}."})
 
 
 def _load_numpy() -> None:

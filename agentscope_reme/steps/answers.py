@@ -15,10 +15,11 @@ from agentscope_reme.steps.said_again import is_conversation, says_it_all
 NOTHING_FOUND: Final = "Nothing in memory matches this query. Try other words, or fewer."
 NOTHING_NEW: Final = "Everything that matches was already shown in this conversation."
 
-_EMPTY: Final = {
-    "en": "This memory is empty: nothing is indexed in {folder}.",
-    "zh": "这个记忆是空的：{folder} 中没有任何已索引的内容。",
+EMPTY: Final = {
+    "en": "This memory is empty: nothing is indexed yet.",
+    "zh": "这个记忆是空的：还没有任何已索引的内容。",
 }
+"""For want of other words to try; models read it, so it names no folder."""
 _NOTICE_BYTES: Final = 200
 _SMALL_PART: Final = 5
 """A notice takes at most a fifth of a pack."""
@@ -56,16 +57,6 @@ def show_hits(
     shown = max(1, sum(size <= room for size in sizes))
     text = _cut("\n\n".join(blocks[:shown]), room)
     return text + "\n\n" + _notice(len(hits) - shown, most_bytes), shown
-
-
-def show_empty(folder: object, language: str) -> str:
-    """The answer of a search in a memory that holds nothing, as when its folder is mistyped.
-
-    Args:
-        folder: where this memory is.
-        language: ``en`` or ``zh``.
-    """
-    return _EMPTY.get(language, _EMPTY["en"]).format(folder=folder)
 
 
 def pack_hits(

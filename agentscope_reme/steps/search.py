@@ -13,7 +13,7 @@ from agentscope_reme.errors import BadInput, ModelRequired
 from agentscope_reme.results import BranchCounts, SearchResult
 from agentscope_reme.runtime.embedding_calls import Absence
 from agentscope_reme.schema import SearchHit
-from agentscope_reme.steps.answers import NOTHING_FOUND, NOTHING_NEW, show_empty, show_hits
+from agentscope_reme.steps.answers import EMPTY, NOTHING_FOUND, NOTHING_NEW, show_hits
 from agentscope_reme.steps.base import BaseStep, Ref
 from agentscope_reme.steps.fusion import fuse, keep_branch_leaders
 from agentscope_reme.steps.keywords_only import catching_up, notice_once, words_of
@@ -46,7 +46,6 @@ class SearchStep(BaseStep[SearchResult]):
     embedder = Ref(lambda parts: parts.embedder)
     language = Ref(lambda parts: parts.language)
     index = Ref(lambda parts: parts.vault.index)
-    workspace = Ref(lambda parts: parts.workspace)
 
     async def execute(self) -> SearchResult:
         """Run the search described by the run's values.
@@ -101,7 +100,7 @@ class SearchStep(BaseStep[SearchResult]):
         if arguments.for_prompt or self.index.is_catching_up:
             return NOTHING_FOUND
         held = await asyncio.to_thread(self.store.stats)
-        return NOTHING_FOUND if held.chunks else show_empty(self.workspace.root, self.language)
+        return NOTHING_FOUND if held.chunks else EMPTY[self.language]
 
     async def _absence(
         self, arguments: SearchArguments, vector: list[float] | None, counts: BranchCounts

@@ -125,6 +125,12 @@ def test_bad_usage_ends_with_two_and_names_the_key(
     assert (out, told in err) == ("", True), err
 
 
+def test_a_search_that_finds_nothing_says_where_it_looked(tmp_path: Path) -> None:
+    place = tmp_path / "typo"
+    code, out, _ = run(tmp_path, "search", "query=zirconia", f"workspace_dir={place}")
+    assert (code, "is empty" in out, str(place) in out) == (0, True, True)
+
+
 def test_config_without_an_action_is_told_of_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["config"]) == 2
     assert "'config': the action is missing" in capsys.readouterr().err
