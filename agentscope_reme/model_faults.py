@@ -27,7 +27,7 @@ def in_plain_words(error: ValidationError, whole: str = "answer") -> str:
     return "; ".join(faults)
 
 
-OWN_MODEL: Final = "Look at the model object and its arguments; the work stays pending."
+OWN_MODEL: Final = "Look at the model object and its arguments; nothing saved is lost."
 """What to do about an error that no provider sent."""
 
 

@@ -94,7 +94,7 @@ class ModelChat(FormattedModel):
             raise ModelFailed(
                 type(self._formatter).__name__,
                 f"the messages could not be formatted: {type(error).__name__}: {error!s:.500}",
-                "Pass the formatter that belongs to the model; the work stays pending.",
+                "Pass the formatter that belongs to the model; nothing saved is lost.",
             ) from error
         return prompt
 
@@ -105,7 +105,7 @@ class ModelChat(FormattedModel):
             raise ModelFailed(
                 value,
                 f"the answer is no {output.__name__}: {in_plain_words(error)}",
-                "The work stays pending.",
+                "Try again later; nothing saved is lost.",
             ) from error
 
 

@@ -183,5 +183,5 @@ def model_failed(model: ChatModelBase, error: BaseException) -> ModelFailed:
     return ModelFailed(
         model.model_name,
         f"the model call failed with {told}",
-        "Check the model's address, key and quota; the work stays pending.",
+        "Check the model's address, key and quota; nothing saved is lost.",
     )

@@ -23,7 +23,7 @@ def model_failed(model: Any, error: Exception) -> ModelFailed:
     return ModelFailed(
         model.model,
         f"the model call failed: {told}",
-        "Check the model's key, address and limits; the work stays pending.",
+        "Check the model's key, address and limits; nothing saved is lost.",
     )
 
 
