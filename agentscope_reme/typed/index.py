@@ -205,8 +205,8 @@ class NodeIndex:
         limit: int,
     ) -> tuple[list[FoundNode], bool]:
         """What vectors find, and words among nodes without one; whether there are such nodes."""
-        near = self._near(vectors, spaces, where, limit)
         if any(vector is None for vector in vectors):
+            near = self._near(vectors, spaces, where, limit)
             worded = self._words.best(queries, self.store.words(where), where, limit)
             return _merged(near, _unlike(self.store.get(worded)))[:limit], False
         lacking = [
@@ -215,6 +215,7 @@ class NodeIndex:
             for memory_id, _ in self.store.missing_vectors(space, _LOOKED_AT, where)
         ]
         apart = {node.memory_id: node for node in self.store.get(lacking) if matches(node, where)}
+        near = self._near(vectors, spaces, where, limit)  # after: vectors come in meanwhile
         words = {key: node.words for key, node in apart.items()}  # few, and others each time
         worded = WordSearch().best(queries, words, where, limit)
         return _merged(near, _unlike([apart[key] for key in worded]))[:limit], bool(lacking)

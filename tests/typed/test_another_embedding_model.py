@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
 
 from agentscope_reme.messages import DataBlock
 from tests.typed.conftest import Open
-from tests.typed.models import WordVectors
+from tests.typed.models import WordVectors, vector_of
 
 
 class Held(WordVectors):
@@ -83,6 +87,35 @@ async def test_what_another_process_stored_without_a_vector_gets_one(open_memory
         assert node.memory_id in await reme.retrieve_memory("zebras", user_name="alice")
         assert await reme.drain()
         assert (await reme.status()).vectors_pending == 0
+
+
+async def test_what_gets_its_vector_between_two_looks_of_a_search_is_found(
+    open_memory: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_memory() as reme, open_memory(embedding_model=None) as wordless:
+        await reme.add_memory("elephants", "alice")
+        node = await wordless.add_memory("zebras", "alice")
+        store = reme._memory.parts.index.store
+        [space] = store.spaces()
+        looks = []
+
+        def filled_after(name: str) -> None:
+            look = getattr(store, name)
+
+            def first_look(*args: Any, **options: Any) -> Any:
+                found = look(*args, **options)
+                if not looks:
+                    vector = np.array(vector_of("zebras", 48), np.float32)
+                    store.put_vectors(space, {node.memory_id: ("zebras", vector)})
+                looks.append(name)
+                return found
+
+            monkeypatch.setattr(store, name, first_look)
+
+        filled_after("search")
+        filled_after("missing_vectors")
+        assert node.memory_id in await reme.retrieve_memory("zebras", user_name="alice")
+        assert {"search", "missing_vectors"} <= set(looks)
 
 
 async def test_many_memories_are_found_by_their_words_while_a_new_space_is_filled(
