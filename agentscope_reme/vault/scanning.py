@@ -27,9 +27,9 @@ _BATCH_FILES: Final = 200
 _BATCH_CHUNKS: Final = 200
 """Each is a dozen objects: with more of them waiting the garbage collector holds up the process
 more often, and for longer."""
-_BATCH_FLAT_CHUNKS: Final = 1000
-"""Of a `FlatFile`, which the garbage collector passes over: so many are written in a few hundredths
-of a second, for which others wait."""
+_BATCH_FLAT_CHUNKS: Final = 250
+"""Of a `FlatFile`, which the garbage collector passes over. A thousand at once are no quicker and
+hold the event loop up for 30 ms."""
 _BATCH_BYTES: Final = 8 * 1024 * 1024
 _ROUNDS: Final = 3  # how often a file that keeps changing under the scan is read anew
 _GUARDED_FROM: Final = 5  # fewer missing files than this are taken at their word
