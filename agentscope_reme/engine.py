@@ -21,6 +21,7 @@ from agentscope_reme.ports import AgentPort, ChatPort, EmbeddingPort, embeds_ima
 from agentscope_reme.runtime.embedder import Embedder
 from agentscope_reme.runtime.failures import FailureLog
 from agentscope_reme.runtime.index_upkeep import IndexUpkeep
+from agentscope_reme.runtime.log_indexing import LogIndexing
 from agentscope_reme.runtime.pictures import Pictures
 from agentscope_reme.runtime.schedule import DailyJob, Schedule
 from agentscope_reme.runtime.serial_worker import SerialWorker
@@ -113,6 +114,12 @@ class Engine:
             logs=SessionLogs(workspace, disk=disk, locks=locks, clock=clock),
             store=store,
             vault=vault,
+            log_indexing=LogIndexing(
+                vault,
+                hurry=self.in_a_hurry,
+                on_failure=self.failures.report,
+                after=self.embed_soon,
+            ),
             failures=self.failures,
             redactor=Redactor(settings.secret_patterns),
             chat=chat,
@@ -220,6 +227,7 @@ class Engine:
         await asyncio.to_thread(parts.store.open)
         opened.push_async_callback(self.upkeep.close)
         opened.push_async_callback(asyncio.to_thread, parts.vault.close)
+        opened.push_async_callback(parts.log_indexing.drain)
         recovery = await asyncio.to_thread(parts.vault.open)
         scanned = await self.upkeep.start()
         self.notices[:] = [*recovery.notices, *(f"{f.item}: {f.reason}" for f in scanned.failed)]
@@ -265,7 +273,14 @@ class Engine:
         await RetentionStep()(self.application, dry_run=False)
 
     def _background(self) -> list[Background]:
-        parts = (self.upkeep, self._distiller, self.components.embedder, self.schedule)
+        known = self.components
+        parts = (
+            self.upkeep,
+            known.log_indexing,
+            self._distiller,
+            known.embedder,
+            self.schedule,
+        )
         return [part for part in parts if part is not None]
 
     @cached_property

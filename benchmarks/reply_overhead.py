@@ -29,7 +29,8 @@ async def measured(folder: Path, replies: int, *, recall: bool = False) -> Row:
     """How long a reply waits for the memory behind it.
 
     The agent's window grows to two messages for each reply. A reply may wait for one flush, which
-    is the device's and counted apart.
+    is the device's and counted apart; so is what the index takes behind its back, which is over
+    before the next question, as it is before a person has typed one.
 
     Args:
         folder: where the memory is made.
@@ -42,6 +43,7 @@ async def measured(folder: Path, replies: int, *, recall: bool = False) -> Row:
     model: Any = ScriptedChatModel([corpus.text() for _ in range(replies + 1)], **window)
     own: list[float] = []
     flushed: list[float] = []
+    behind: list[float] = []
     async with ReMe(folder, settings=Settings(watch=False)) as reme:
         agent = _agent(model)
         how = "auto" if recall else "off"
@@ -55,10 +57,16 @@ async def measured(folder: Path, replies: int, *, recall: bool = False) -> Row:
                 assert len(flushes) == 1, f"one reply took {len(flushes)} flushes"
                 own.append(sum(worked) - sum(flushes))
                 flushed.append(sum(flushes))
+                asked_again = time.perf_counter()
+                await reme.drain()
+                behind.append(time.perf_counter() - asked_again)
         found = await reme.list("session/dialog")
         assert found.entries, "nothing was recorded"
     kind = "hook" if installed_line() == 1 else "middleware"
-    detail = f"{replies} replies in one window, fsync on; the one flush: {spread(flushed)}"
+    detail = (
+        f"{replies} replies in one window, fsync on; the one flush: {spread(flushed)}; "
+        f"the index, behind the reply: {spread(behind)}"
+    )
     does = "remembering and a recall in vain" if recall else "remembering"
     return Row(f"{does}, by the {kind}, adds to a reply", spread(own), detail)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -12,6 +13,12 @@ from agentscope_reme.testing import take_unscripted_calls
 
 os.environ["AGENTSCOPE_DISABLE_CONSOLE_OUTPUT"] = "true"
 os.environ["NO_PROXY"] = "127.0.0.1,localhost"
+
+# A shell's `&` and `nohup` have signals ignored, and every process a test starts would inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 _OF_LINE_1 = ["agentscope_v1", "hooks", "copaw", "window"]
 _OF_LINE_2 = ["agentscope_v2", "agent_service", "middlewares"]

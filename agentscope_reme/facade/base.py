@@ -61,8 +61,11 @@ class Calls(Lifetime):
         return self._life.is_open
 
     async def _ready(self) -> Components:
+        """Open, with every recorded turn in the index."""
         await self._life.ready()
-        return self._engine.components
+        parts = self._engine.components
+        await parts.log_indexing.drain()
+        return parts
 
     def _operations(self, scope: Scope) -> FileOperations:
         from agentscope_reme.tools.file_operations import FileOperations

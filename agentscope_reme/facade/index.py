@@ -168,7 +168,7 @@ class IndexCalls(Calls):
             budget_tokens: how large the pack may be, in estimated tokens.
             media: also return the pictures the passages link to, at most three.
         """
-        await self._ready()
+        await self._life.ready()
         return await self._recall_step(
             self._engine.application, query=query, budget_tokens=budget_tokens, media=media
         )

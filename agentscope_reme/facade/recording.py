@@ -111,8 +111,9 @@ class RecordingCalls(AgentCalls):
     async def record(
         self, session_id: str, messages: Sequence[Any], *, distil: bool = True
     ) -> RecordResult:
-        """Save turns durably and return; the distillation follows in the background.
+        """Save turns durably and return; index and distillation follow in the background.
 
+        Every call of this memory that reads the index waits until it shows them.
         Idempotent by message id. Recalled memory among the messages is left out. Base64 images are
         saved as `auto_memory` saves them, however many there are, unless
         `Settings.record_images` says otherwise; what cannot be kept is reported in `status()`.
@@ -128,7 +129,7 @@ class RecordingCalls(AgentCalls):
                 lock for longer than `Settings.record_patience_seconds`; send the turns again.
         """
         known = await all_neutral(messages)
-        await self._ready()
+        await self._life.ready()
         with self._engine.in_a_hurry():
             result = await self._record_step(
                 self._engine.application,
@@ -138,7 +139,6 @@ class RecordingCalls(AgentCalls):
             )
         if distil and result.pending:
             self._engine.distil_soon(session_id)
-        self._engine.embed_soon()
         return result
 
     def flush_soon(self, session_id: str) -> None:

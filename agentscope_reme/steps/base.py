@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Generic, TypeVar, cast, overload
+from typing import Any, ClassVar, Generic, TypeVar, cast, overload
 
 from agentscope_reme.errors import BadInput
 from agentscope_reme.results import Result
@@ -90,6 +90,9 @@ class BaseStep(ABC, Generic[R]):
         self.output_mapping = dict(output_mapping or {})
         self.arguments: Mapping[str, Any] = arguments
 
+    reads_index: ClassVar[bool] = True
+    """Whether it waits until the index shows every turn that was recorded before it runs."""
+
     @property
     def context(self) -> RuntimeContext:
         """The run this copy of the step belongs to.
@@ -116,6 +119,8 @@ class BaseStep(ABC, Generic[R]):
         run.__dict__["_context"] = RuntimeContext.from_context(
             context if context is not None else self.application, **kwargs
         )
+        if run.reads_index:
+            await run.context.application.components.log_indexing.drain()
         if run.input_mapping:
             run.context.apply_mapping(run.input_mapping)
         result = await run.execute()

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from agentscope_reme.ports import AgentPort, ChatPort
     from agentscope_reme.runtime.embedder import Embedder
     from agentscope_reme.runtime.failures import FailureLog
+    from agentscope_reme.runtime.log_indexing import LogIndexing
     from agentscope_reme.settings import Settings
     from agentscope_reme.store.base import BaseFileStore
     from agentscope_reme.tools.redaction import Redactor
@@ -50,6 +51,7 @@ class Components:
     logs: SessionLogs
     store: BaseFileStore
     vault: Vault
+    log_indexing: LogIndexing
     failures: FailureLog
     redactor: Redactor
     chat: ChatPort | None = None

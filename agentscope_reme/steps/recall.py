@@ -42,6 +42,7 @@ class RecallArguments(BaseModel):
 class RecallStep(BaseStep[RecallResult]):
     """Packs the best passages for a prompt: wrapped, dated, de-duplicated, within budget."""
 
+    reads_index = False  # `search` waits, and not for longer than a prompt may
     language = Ref(lambda parts: parts.language)
     settings = Ref(lambda parts: parts.settings)
     search = SearchStep()
@@ -57,7 +58,7 @@ class RecallStep(BaseStep[RecallResult]):
             query=query,
             limit=_HITS,
             expand_links=arguments.media,
-            vector_deadline_ms=max(1, self.settings.recall_deadline_ms // 2),
+            deadline_ms=max(1, self.settings.recall_deadline_ms // 2),
             told=PROMPT,
             pictures=arguments.media,
         )

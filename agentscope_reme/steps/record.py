@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 
 from pydantic import BaseModel, ConfigDict
 
@@ -28,14 +29,17 @@ class RecordArguments(BaseModel):
 
 
 class RecordStep(SessionStep[RecordResult]):
-    """Appends turns to ``session/dialog/`` and indexes them.
+    """Appends turns to ``session/dialog/``, and lets the index follow.
 
     Idempotent: a turn that is already logged is not stored twice. Recalled memory is taken out
-    first. When this returns, the lines are on the device, and the images they name before them.
+    first. When this returns, the lines are on the device, and the images they name before them;
+    every later step that reads the index waits until it shows them.
     The ids of the given turns are left in the run as ``recorded_ids``.
     """
 
+    reads_index = False
     failures = Ref(lambda parts: parts.failures)
+    log_indexing = Ref(lambda parts: parts.log_indexing)
 
     async def execute(self) -> RecordResult:
         """Record the messages of the run.
@@ -45,30 +49,34 @@ class RecordStep(SessionStep[RecordResult]):
             StorageFailed: the log could not be written, and nothing was acknowledged; or an image
                 could not be saved: then the words are safe, and the images are to be sent again.
         """
-        return await asyncio.to_thread(self._record, self.context.parse(RecordArguments))
+        arguments = self.context.parse(RecordArguments)
+        return await asyncio.to_thread(self._record, arguments, asyncio.get_running_loop())
 
-    def _record(self, arguments: RecordArguments) -> RecordResult:
+    def _record(self, arguments: RecordArguments, loop: asyncio.AbstractEventLoop) -> RecordResult:
         log = self.log_of(arguments.session_id)
+        append = partial(self._append, log, loop)
         turns = None
         if arguments.keep_images:
             turns = prepare_whatever_is_given(arguments.messages, log)
         if turns is None:
-            return self._append(log, _said(arguments.messages))
+            return append(_said(arguments.messages))
         for fault in turns.faults:
             self.failures.report("images", fault)
         try:
             save_images(self.vault, turns.files)
         except ReMeError:
-            self._append(log, _said(arguments.messages))  # words do not wait for images
+            append(_said(arguments.messages))  # words do not wait for images
             raise
-        return self._append(log, turns.messages)
+        return append(turns.messages)
 
-    def _append(self, log: SessionLog, messages: Sequence[Message]) -> RecordResult:
+    def _append(
+        self, log: SessionLog, loop: asyncio.AbstractEventLoop, messages: Sequence[Message]
+    ) -> RecordResult:
         appended = log.append(messages)
         fresh = bool(appended.appended or appended.superseded)
         path = log.path
-        if fresh:
-            self.vault.log_changed(path, appended.written)
+        if fresh:  # from here, for the call that waits may have been cancelled
+            loop.call_soon_threadsafe(self.log_indexing.soon, path, appended.written)
         self.context.values["recorded_ids"] = frozenset(appended.ids)
         return RecordResult(
             answer=_told(appended, path),

@@ -40,12 +40,14 @@ class SearchStep(BaseStep[SearchResult]):
     search, never the answer.
     """
 
+    reads_index = False  # waits for it itself, within its deadline
     store = Ref(lambda parts: parts.store)
     settings = Ref(lambda parts: parts.settings)
     clock = Ref(lambda parts: parts.clock)
     embedder = Ref(lambda parts: parts.embedder)
     language = Ref(lambda parts: parts.language)
     index = Ref(lambda parts: parts.vault.index)
+    log_indexing = Ref(lambda parts: parts.log_indexing)
 
     async def execute(self) -> SearchResult:
         """Run the search described by the run's values.
@@ -64,6 +66,7 @@ class SearchStep(BaseStep[SearchResult]):
             return await self._answer(arguments)
 
     async def _answer(self, arguments: SearchArguments) -> SearchResult:
+        is_current = await self._is_current(arguments)
         shown_before = self._shown_before(arguments)
         vector = await self._query_vector(arguments)
         hits, counts = await asyncio.to_thread(self._find, arguments, vector, shown_before)
@@ -76,7 +79,7 @@ class SearchStep(BaseStep[SearchResult]):
             return SearchResult(
                 success=False, answer=words_of(absence, self.language), keywords_only=True
             )
-        notice = self._notice(arguments, absence)
+        notice = self._notice(arguments, absence, is_current=is_current)
         answer, shown = show_hits(
             hits,
             self.settings.tool_answer_bytes,
@@ -113,10 +116,18 @@ class SearchStep(BaseStep[SearchResult]):
             return self.embedder.absence()
         return await asyncio.to_thread(self.embedder.unfilled)
 
-    def _notice(self, arguments: SearchArguments, absence: Absence | None) -> str:
+    async def _is_current(self, arguments: SearchArguments) -> bool:
+        """Whether what this memory recorded is in the index, now or within half the deadline."""
+        most = None if arguments.deadline_ms is None else arguments.deadline_ms / 2000
+        return await self.log_indexing.drain(most)
+
+    def _notice(
+        self, arguments: SearchArguments, absence: Absence | None, *, is_current: bool
+    ) -> str:
         shared = self.context.application.metadata
         told = notice_once(shared, absence, to=arguments.told, language=self.language)
-        behind = catching_up(self.language) if self.index.is_catching_up else ""
+        is_behind = self.index.is_catching_up or not is_current
+        behind = catching_up(self.language) if is_behind else ""
         return f"{behind} {told}".strip()
 
     def _turn(self, arguments: SearchArguments) -> AbstractAsyncContextManager[object]:
@@ -128,7 +139,7 @@ class SearchStep(BaseStep[SearchResult]):
     async def _query_vector(self, arguments: SearchArguments) -> list[float] | None:
         if self.embedder is None:
             return None
-        limit = arguments.vector_deadline_ms or self.settings.embedding_deadline_ms
+        limit = arguments.deadline_ms or self.settings.embedding_deadline_ms
         if arguments.image is not None:
             return await self.embedder.of_image(arguments.image, deadline_seconds=limit / 1000)
         if arguments.vector_share == 0:

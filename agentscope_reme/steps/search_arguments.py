@@ -42,7 +42,8 @@ class SearchArguments(BaseModel):
     expand_links: bool = True
     max_links_per_direction: int = Field(default=10, ge=0)
     tool_context_id: str | None = None
-    vector_deadline_ms: int | None = Field(default=None, ge=1)
+    deadline_ms: int | None = Field(default=None, ge=1)
+    """How long the vector of the query may take; turns recorded just now, half of it."""
     told: str = "search"
     """Who hears, once, that vectors are missing."""
     candidates_per_hit: float = Field(default=CANDIDATES_PER_HIT, gt=0)

@@ -3,7 +3,7 @@
 Every reply gets a new agent and a new middleware, as in an agent service. What is timed is the
 middleware's own work: preparing, recalling in vain, recording. Time on the processor is counted
 beside time on the clock, because other work on the machine lengthens only the second; time in
-``fsync`` is the device's and is counted apart.
+``fsync`` is the device's and is counted apart, and so is what the index takes behind the reply.
 """
 
 from __future__ import annotations
@@ -37,12 +37,14 @@ async def overhead(replies: int = 300) -> list[tuple[str, str]]:
     """Rows of what was measured and its spread, in milliseconds."""
     words, took = _Words(), _Times()
     flushed: list[float] = []
+    behind: list[float] = []
     with TemporaryDirectory(prefix="reme-overhead-") as folder:
         async with ReMe(Path(folder), settings=Settings(watch=False)) as reme:
             for number in range(_NOTES):
                 await reme.write(f"digest/wiki/note-{number}.md", words.some(80))
             for number in range(_WARM_UP):
                 await _reply(reme, words, f"s{number % 5}")
+            await reme.drain()
             with timed_flushes() as flushes, _timed(took):
                 for number in range(replies):
                     flushes.clear()
@@ -50,10 +52,14 @@ async def overhead(replies: int = 300) -> list[tuple[str, str]]:
                     await _reply(reme, words, f"s{number % 5}")
                     took.end(sum(flushes))
                     flushed.append(sum(flushes))
+                    replied = time.perf_counter()
+                    await reme.drain()
+                    behind.append(time.perf_counter() - replied)
     return [
         ("processor time, all threads", spread(took.processor)),
         ("time on the clock without fsync", spread(took.clock)),
         ("fsync", spread(flushed)),
+        ("the index, behind the reply", spread(behind)),
     ]
 
 

@@ -26,7 +26,7 @@ child = os.fork()
 if not child:
     lock.release()  # not the child's to give away
     print("forked", flush=True)
-    sys.stdin.read()  # outlives its parent
+    os.read(int(sys.argv[2]), 1)  # outlives its parent
     os._exit(0)
 sys.stdin.read(1)
 print("still held", not FileLock(Path(sys.argv[1])).acquire(0), flush=True)
@@ -188,9 +188,13 @@ def test_a_link_that_stands_for_the_file_is_not_followed(place: Path, tmp_path: 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 def test_a_forked_child_neither_frees_the_lock_of_its_parent_nor_keeps_it(place: Path) -> None:
-    command = [sys.executable, "-c", _FORKS, str(place)]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as parent:
+    pipe, (wait, end) = subprocess.PIPE, os.pipe()  # each of the two reads one of its own
+    command = [sys.executable, "-c", _FORKS, str(place), str(wait)]
+    with (
+        open(end, "wb"),
+        open(wait, "rb"),
+        subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, pass_fds=[wait]) as parent,
+    ):
         assert parent.stdin is not None
         assert parent.stdout is not None
         assert parent.stdout.readline() == "forked\n"
