@@ -14,7 +14,7 @@ from agentscope_reme.testing import take_unscripted_calls
 os.environ["AGENTSCOPE_DISABLE_CONSOLE_OUTPUT"] = "true"
 os.environ["NO_PROXY"] = "127.0.0.1,localhost"
 
-# A shell's `&` and `nohup` have signals ignored, and every process a test starts would inherit that.
+# A shell's `&` and `nohup` have signals ignored, which every process a test starts would inherit.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
