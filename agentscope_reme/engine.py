@@ -249,7 +249,14 @@ class Engine:
             opened.push_async_callback(watcher.stop)
             await watcher.start()
             # A process that stays: no reply shall wait while a module is loaded.
-            await asyncio.to_thread(_load_the_rest)
+            await asyncio.to_thread(self._warm)
+
+    def _warm(self) -> None:
+        _load_the_rest()
+        try:
+            self.components.store.warm()
+        except ReMeError as error:  # the first search says so itself
+            self.failures.report("index", error)
 
     def _daily_jobs(self) -> list[DailyJob]:
         """What the settings ask for once a day."""

@@ -59,7 +59,7 @@ class LogIndexing:
             path: the log.
             written: the file around the append, as far as it is known.
         """
-        if not self._waiting:
+        if not self._waiting or self._last is None or self._last.done():  # or it was cancelled
             self._last = asyncio.create_task(self._follow(self._last), name="index: logs")
         known = path in self._waiting
         self._waiting[path] = _joined(self._waiting[path], written) if known else written
@@ -84,8 +84,11 @@ class LogIndexing:
         if earlier is not None and not earlier.done():
             await asyncio.wait({earlier})
         grown, self._waiting = self._waiting, {}
-        with self._hurry():
-            faults = await asyncio.to_thread(self._bring_in, grown)
+        try:
+            with self._hurry():
+                faults = await asyncio.to_thread(self._bring_in, grown)
+        except RuntimeError as error:  # there are no threads any more: this program is ending
+            faults = [error]
         for fault in faults:
             self._on_failure(_NAME, fault)
         with contextlib.suppress(Closed):

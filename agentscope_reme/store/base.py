@@ -116,6 +116,10 @@ class BaseFileStore(ABC):
         self.apply([IndexedFile(node.model_copy(update=update), chunks)])
         return True
 
+    def warm(self) -> None:
+        """Load what the first search would load; asked of a process that stays."""
+        return
+
     @abstractmethod
     def refresh(self) -> None:
         """Catch up with other processes; cheap when nothing happened. Searches do it themselves."""

@@ -40,6 +40,9 @@ _ENVIRONMENT: Final = {
     "OPENBLAS_NUM_THREADS": "1",  # else one for each processor
     "PYDANTIC_DISABLE_PLUGINS": "1",  # else it reads what every installed package says of itself
 }
+_WINDOWS_FLAGS: Final[int] = getattr(subprocess, "CREATE_NO_WINDOW", 0) | getattr(
+    subprocess, "BELOW_NORMAL_PRIORITY_CLASS", 0
+)
 _COMMAND: Final = (
     "import sys; sys.path[:] = sys.argv[1:]; "
     "from agentscope_reme.store.bulk_worker import main; main()"
@@ -140,7 +143,7 @@ class _Helper:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 env={**os.environ, **_ENVIRONMENT},
-                creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+                creationflags=_WINDOWS_FLAGS,
             )
         except (OSError, ValueError, RuntimeError) as error:  # the last: this program is ending
             raise HelperFailed(str(error)) from error

@@ -27,6 +27,7 @@ from agentscope_reme.store.postings import (
     Tail,
 )
 from agentscope_reme.store.segment_building import build_segment, merge_segments
+from agentscope_reme.store.term_keys import hold_han
 from agentscope_reme.store.top_scores import Numbers, nth_best, reaching, top_values
 from agentscope_reme.store.zeros import Zeros
 
@@ -154,6 +155,10 @@ class InvertedIndex:
         best, values = self._best(columns, found, gains, limit)
         owners, slots = columns.owners.take(best), columns.slots.take(best)
         return list(zip(values.tolist(), owners.tolist(), slots.tolist(), strict=True))
+
+    def holds_han(self) -> bool:
+        """Whether a text with Chinese words is among the documents, deleted ones included."""
+        return any(hold_han(part.known_keys()) for part in self.parts)
 
     @property
     def parts(self) -> list[Part]:

@@ -155,6 +155,11 @@ class LocalFileStore(BaseFileStore):
         )
         return BulkReader(setting, self._fingerprint, helpers)
 
+    def warm(self) -> None:
+        """Load what the first search would, the words of Chinese where there are any."""
+        han = self._run(lambda: self._session.state.index.holds_han())
+        self.keyword_search("记忆" if han else "memory", limit=1)
+
     def refresh(self) -> None:
         """Catch up with other processes."""
         self._run(lambda: None)

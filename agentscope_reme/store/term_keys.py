@@ -17,6 +17,8 @@ _EXACT_BYTES: Final = 7
 _PAIR: Final = 1 << 62
 _CODE_BITS: Final = 21
 _HASHED: Final = -(1 << 63)
+_HAN: Final = "\u3400\ua000"
+"""The first Han character of the common planes, and what follows the last one."""
 
 
 def term_key(term: str) -> int:
@@ -56,6 +58,13 @@ def keys_with(character: str, keys: Keys) -> Keys:
     second = pairs[(pairs & ((1 << _CODE_BITS) - 1)) == code]
     itself = np.array([term_key(character)], np.int64)
     return np.unique(np.concatenate((itself, pairs[low:high], second)))
+
+
+def hold_han(keys: Keys) -> bool:
+    """Whether some ascending term keys stand for pairs of Han characters."""
+    first, behind = (_PAIR | ord(character) << _CODE_BITS for character in _HAN)
+    low, high = np.searchsorted(keys, (first, behind))
+    return bool(low < high)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from typing import cast
 
@@ -131,3 +132,28 @@ async def test_a_vault_that_was_closed_is_no_failure() -> None:
     logs.soon("a", None)
     await logs.drain()
     assert failures.counts == {}
+
+
+async def test_work_that_somebody_cancelled_is_taken_up_with_the_next() -> None:
+    index = Index()
+    logs = await waiting_behind_one(index)
+    logs.soon("b", None)
+    for task in asyncio.all_tasks() - {asyncio.current_task()}:
+        task.cancel()
+        await asyncio.wait({task})
+    index.gate.release(9)
+    logs.soon("c", None)
+    assert await logs.drain()
+    assert [path for path, _ in index.followed] == ["a", "b", "c"]
+
+
+async def test_a_program_that_ends_is_told_in_the_failures() -> None:
+    index, failures = Index(), FailureLog()
+    logs = indexing(index, failures)
+    loop, threads = asyncio.get_running_loop(), ThreadPoolExecutor()
+    loop.set_default_executor(threads)
+    threads.shutdown()
+    logs.soon("a", None)
+    assert await logs.drain()
+    assert failures.counts == {"index": 1}
+    loop.set_default_executor(ThreadPoolExecutor())

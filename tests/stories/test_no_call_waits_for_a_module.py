@@ -49,3 +49,28 @@ def test_all_of_it_is_loaded_at_the_start(tmp_path: Path) -> None:
     command = [sys.executable, "-c", CALLS, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.stdout.strip(), done.returncode) == ("[]", 0), done.stderr
+
+
+WORDS = """
+import asyncio, sys
+from agentscope_reme import ReMe, Settings
+
+
+async def main():
+    async with ReMe(sys.argv[1], settings=Settings(fsync=False)) as reme:
+        print("rjieba" in sys.modules, (await reme.status()).failures)
+        await reme.write("digest/wiki/a.md", sys.argv[2])
+
+
+asyncio.run(main())
+"""
+
+
+def test_the_words_of_chinese_are_loaded_where_there_is_any(tmp_path: Path) -> None:
+    said = []
+    for text in ("The ferry leaves at nine.", "渡轮九点出发。", "The ferry is white."):
+        command = [sys.executable, "-c", WORDS, str(tmp_path), text]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        said.append(done.stdout.strip())
+    assert said == ["False {}", "False {}", "True {}"]

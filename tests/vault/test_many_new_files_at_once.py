@@ -279,6 +279,21 @@ async def test_what_a_helper_cannot_answer_is_looked_at_here(
     assert len(nodes) == len(counted) == len(ODD)
 
 
+@pytest.mark.skipif(not hasattr(os, "getpriority"), reason="priorities have other names here")
+def test_helpers_let_whoever_asked_go_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(subprocess, "Popen", Started)
+    store = LocalFileStore(Workspace(tmp_path), settings=QUIET)
+    reader = store.bulk_reader()
+    assert reader is not None
+    count, own = len(Started.ever), os.getpriority(os.PRIO_PROCESS, 0)
+    with reader:
+        helpers = [os.getpriority(os.PRIO_PROCESS, one.pid) for one in Started.ever[count:]]
+    assert helpers
+    assert all(niceness == min(own + 10, 19) for niceness in helpers)
+
+
 def test_other_rules_are_refused(tmp_path: Path) -> None:
     reader = BulkReader((str(tmp_path), 600, 10**6, None), "other rules", helpers=1)
     with pytest.raises(HelperFailed, match="other rules"):
