@@ -3,6 +3,7 @@
 PYTHON ?= python3
 LINE ?= 1
 TOOLS := .venv-tools
+# Made last: an environment without it is half made, perhaps by another Python, and begun anew.
 STAMP := .installed
 # Processes killed by the crash test: 200 on one line is the promise, a few on the other.
 CRASH_ROUNDS_1 := 20
@@ -40,7 +41,7 @@ demo: .venv-demo-$(LINE)/$(STAMP)
 	.venv-demo-$(LINE)/bin/python examples/demo.py $(if $(CONVERSATION),--conversation "$(CONVERSATION)")
 
 .venv-demo-%/$(STAMP): pyproject.toml
-	$(PYTHON) -m venv .venv-demo-$*
+	$(PYTHON) -m venv --clear .venv-demo-$*
 	.venv-demo-$*/bin/pip install -q --upgrade "pip>=25.1"
 	PYTHONWARNINGS=ignore .venv-demo-$*/bin/pip install -q --editable ".[v$*]"
 	touch $@
@@ -51,7 +52,7 @@ test: lint test-v1 test-v2
 ci: test test-scaleout test-view test-stores
 
 $(TOOLS)/$(STAMP): pyproject.toml
-	$(PYTHON) -m venv $(TOOLS)
+	$(PYTHON) -m venv --clear $(TOOLS)
 	$(TOOLS)/bin/pip install -q --upgrade "pip>=25.1"
 	$(TOOLS)/bin/pip install -q build "ruff>=0.17,<0.18"
 	touch $@
@@ -68,7 +69,7 @@ wheel: $(TOOLS)/$(STAMP)
 	cd build/site && $(CURDIR)/$(TOOLS)/bin/python -m zipfile -e ../../dist/*.whl .
 
 .venv-v%/$(STAMP): pyproject.toml
-	$(PYTHON) -m venv .venv-v$*
+	$(PYTHON) -m venv --clear .venv-v$*
 	.venv-v$*/bin/pip install -q --upgrade "pip>=25.1"
 	.venv-v$*/bin/pip install -q --editable ".[v$*]" --group dev $(if $(filter 2,$*),--group service)
 	touch $@
@@ -91,7 +92,7 @@ test-local: .venv-local/$(STAMP)
 	.venv-local/bin/pytest tests/local
 
 .venv-local/$(STAMP): pyproject.toml
-	$(PYTHON) -m venv .venv-local
+	$(PYTHON) -m venv --clear .venv-local
 	.venv-local/bin/pip install -q --upgrade "pip>=25.1"
 	.venv-local/bin/pip install -q --editable ".[v2,local]" --group dev
 	touch $@
@@ -102,7 +103,7 @@ test-view: .venv-view/$(STAMP)
 	.venv-view/bin/pytest tests/view
 
 .venv-view/$(STAMP): pyproject.toml
-	$(PYTHON) -m venv .venv-view
+	$(PYTHON) -m venv --clear .venv-view
 	.venv-view/bin/pip install -q --upgrade "pip>=25.1"
 	.venv-view/bin/pip install -q --editable ".[v2]" --group dev "playwright>=1.50,<2"
 	touch $@
@@ -113,7 +114,7 @@ test-scaleout: .venv-scaleout/$(STAMP)
 	.venv-scaleout/bin/pytest tests/scaleout
 
 .venv-scaleout/$(STAMP): pyproject.toml
-	$(PYTHON) -m venv .venv-scaleout
+	$(PYTHON) -m venv --clear .venv-scaleout
 	.venv-scaleout/bin/pip install -q --upgrade "pip>=25.1"
 	.venv-scaleout/bin/pip install -q --editable ".[v2]" --group dev --group seekdb-server --group milvus-server
 	touch $@
@@ -127,7 +128,7 @@ test-stores: .venv-stores/$(STAMP)
 	.venv-stores/bin/pytest tests/typed_stores tests/store -m "not crash"
 
 .venv-stores/$(STAMP): pyproject.toml
-	$(PYTHON) -m venv .venv-stores
+	$(PYTHON) -m venv --clear .venv-stores
 	.venv-stores/bin/pip install -q --upgrade "pip>=25.1"
 	.venv-stores/bin/pip install -q --editable ".[v2,chroma]" --group dev
 	touch $@
@@ -140,15 +141,14 @@ hosts-qwenpaw hosts-copaw: hosts-%: .venv-hosts-%/$(STAMP)
 	REME_HOSTS=$* .venv-hosts-$*/bin/pytest tests/hosts
 
 .venv-hosts-%/$(STAMP): pyproject.toml tests/hosts/requirements-%.txt
-	$(PYTHON) -m venv .venv-hosts-$*
+	$(PYTHON) -m venv --clear .venv-hosts-$*
 	.venv-hosts-$*/bin/pip install -q --upgrade "pip>=25.1"
 	.venv-hosts-$*/bin/pip install -q --editable . --requirement tests/hosts/requirements-$*.txt
 	touch $@
 
 # An empty environment with nothing but the wheel and its extra.
 smoke-v1 smoke-v2: smoke-v%: wheel
-	rm -rf .venv-smoke-$*
-	$(PYTHON) -m venv .venv-smoke-$*
+	$(PYTHON) -m venv --clear .venv-smoke-$*
 	.venv-smoke-$*/bin/pip install -q "$$(ls $(CURDIR)/dist/*.whl)[v$*]"
 	cd .venv-smoke-$* && bin/python $(CURDIR)/.ci/smoke.py $*
 
@@ -160,7 +160,7 @@ bench-middlewares: .venv-middlewares/$(STAMP)
 	.venv-middlewares/bin/python -m benchmarks.middlewares
 
 .venv-middlewares/$(STAMP): pyproject.toml benchmarks/memory_middlewares/requirements.txt
-	$(PYTHON) -m venv .venv-middlewares
+	$(PYTHON) -m venv --clear .venv-middlewares
 	.venv-middlewares/bin/pip install -q --upgrade "pip>=25.1"
 	.venv-middlewares/bin/pip install -q --editable . --requirement benchmarks/memory_middlewares/requirements.txt
 	touch $@
@@ -176,12 +176,12 @@ bench-vectors: .venv-v2/$(STAMP)
 	.venv-v2/bin/python -m benchmarks.vectors --million
 
 soak: .venv-v1/$(STAMP) .venv-v2/$(STAMP)
-	REME_CRASH_ROUNDS=2000 REME_CRASH_EVERY_STEP=1 .venv-v2/bin/pytest tests -m crash
-	REME_WINDOW_EXAMPLES=5000 REME_CRASH_EVERY_STEP=1 .venv-v1/bin/pytest tests/window
-	REME_DREAM_RUNS=500 .venv-v2/bin/pytest tests/dream
-	REME_SERVICE_EXAMPLES=100 .venv-v2/bin/pytest tests/service/test_the_document_is_true.py
-	REME_MIDDLEWARE_EXAMPLES=1000 .venv-v2/bin/pytest tests/agentscope_v2/test_no_turn_is_lost_or_repeated.py
-	REME_COPAW_CRASH_ROUNDS=500 .venv-v1/bin/pytest tests/copaw -m crash
+	REME_CRASH_ROUNDS=2000 REME_CRASH_EVERY_STEP=1 .venv-v2/bin/pytest --timeout 0 tests -m crash
+	REME_WINDOW_EXAMPLES=5000 REME_CRASH_EVERY_STEP=1 .venv-v1/bin/pytest --timeout 0 tests/window
+	REME_DREAM_RUNS=500 .venv-v2/bin/pytest --timeout 0 tests/dream
+	REME_SERVICE_EXAMPLES=100 .venv-v2/bin/pytest --timeout 0 tests/service/test_the_document_is_true.py
+	REME_MIDDLEWARE_EXAMPLES=1000 .venv-v2/bin/pytest --timeout 0 tests/agentscope_v2/test_no_turn_is_lost_or_repeated.py
+	REME_COPAW_CRASH_ROUNDS=500 .venv-v1/bin/pytest --timeout 0 tests/copaw -m crash
 
 clean:
 	rm -rf .venv-* dist build *.egg-info .demo .bench

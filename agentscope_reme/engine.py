@@ -116,7 +116,8 @@ class Engine:
             vault=vault,
             log_indexing=LogIndexing(
                 vault,
-                hurry=self.in_a_hurry,
+                at_most=locks.at_most,
+                patience_seconds=settings.record_patience_seconds,
                 on_failure=self.failures.report,
                 after=self.embed_soon,
             ),

@@ -102,6 +102,17 @@ def meant(key: str, job: Job, given: Collection[str], known: Sequence[str]) -> s
     return None
 
 
+def job_meant(name: str, known: Collection[str]) -> str | None:
+    """A question for who asked for a job that is not there; ``None`` where no name is alike.
+
+    Args:
+        name: what was asked for.
+        known: the names there are.
+    """
+    near = difflib.get_close_matches(name.replace("-", "_"), known, 3)
+    return f"Did you mean {' or '.join(near)}?" if near else None
+
+
 @cache
 def jobs() -> Mapping[str, Job]:
     """All jobs by name, in the order of the alphabet."""

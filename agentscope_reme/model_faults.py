@@ -15,12 +15,13 @@ def in_plain_words(error: ValidationError, whole: str = "answer") -> str:
 
     Args:
         error: what Pydantic found.
-        whole: what to call the value itself.
+        whole: what to call the value itself; nothing, where the caller names it.
     """
     found = error.errors(include_url=False, include_input=False, include_context=False)
     faults = [
-        f"{'.'.join(map(str, fault['loc']))[:60] or whole}: {fault['msg'][:120]}"
+        f"{place}: {fault['msg'][:120]}" if place else fault["msg"][:120]
         for fault in found[:_MOST_FAULTS]
+        for place in (".".join(map(str, fault["loc"]))[:60] or whole,)
     ]
     if len(found) > len(faults):
         faults.append(f"and {len(found) - len(faults)} more")

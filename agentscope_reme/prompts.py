@@ -20,5 +20,5 @@ def read_prompt(package: str, name: str, language: str) -> Template:
         BadInput: the language is not one of `LANGUAGES`.
     """
     if language not in LANGUAGES:
-        raise BadInput(language, "no prompts in this language", f"Use one of {LANGUAGES}.")
+        raise BadInput(language, "no prompts in this language", f"Use {' or '.join(LANGUAGES)}.")
     return Template((files(package) / f"{name}.{language}.md").read_text("utf-8").strip())

@@ -186,12 +186,20 @@ class Settings(BaseModel):
     """Flush to the device before acknowledging; only throw-away workspaces turn this off."""
 
 
+def why_refused(error: ValidationError) -> str:
+    """The first fault of a setting, in words: why its value does not fit."""
+    fault = error.errors(include_url=False, include_input=False)[0]
+    if fault["type"] == "string_pattern_mismatch":  # the only pattern is that of times of day
+        return "no time of day, which is written HH:MM, such as 04:00"
+    return fault["msg"]
+
+
 def _refused(error: ValidationError) -> BadInput:
     """The first fault, in words: what was given, why it does not fit, what would."""
     fault = error.errors(include_url=False)[0]
     name = ".".join(map(str, fault["loc"]))
     if fault["type"] != "extra_forbidden":
-        reason = f"the setting `{name}` does not fit: {fault['msg']}"
+        reason = f"the setting `{name}` does not fit: {why_refused(error)}"
         return BadInput(fault["input"], reason, f"See what `Settings.{fault['loc'][0]}` says.")
     close = get_close_matches(name, Settings.model_fields, 1)
     meant = f"Did you mean `{close[0]}`?" if close else "Use a field of `Settings`."

@@ -27,7 +27,7 @@ from benchmarks.chinese_terms import KINDS, ChineseTask, chinese_task, hit_rates
 from benchmarks.evidence import Found, mean
 from benchmarks.kept_embedding import KeptEmbedding
 from benchmarks.locomo import DATA, asked, recorded, table
-from benchmarks.locomo_data import Conversation, read_conversations
+from benchmarks.locomo_data import Conversation, read_conversations, told_missing
 
 TUNING: Final = ("26", "41", "42")
 """Conversations to choose by; the others judge the choice."""
@@ -84,6 +84,8 @@ def main(words: Sequence[str] | None = None) -> int:
         return 0
     port = KeptEmbedding(LocalEmbedding())
     conversations = read_conversations(arguments.data)
+    if not conversations:
+        print(f"{told_missing(arguments.data)}\n")
     task = chinese_task(arguments.chinese_texts)
     print(asyncio.run(report(port, conversations, task)))
     return 0

@@ -24,7 +24,14 @@ from agentscope_reme import ReMe, Settings
 from agentscope_reme.store.bm25 import BM25Index
 from benchmarks.chinese_terms import KINDS, TOP, ChineseTask, chinese_task, hit_rates
 from benchmarks.evidence import BUDGETS, RECALL_AT, Found, Passage, judge, mean
-from benchmarks.locomo_data import CATEGORIES, Conversation, Question, Turn, read_conversations
+from benchmarks.locomo_data import (
+    CATEGORIES,
+    Conversation,
+    Question,
+    Turn,
+    read_conversations,
+    told_missing,
+)
 from benchmarks.peers.prepare import interpreter, is_prepared
 
 ROOT: Final = Path(__file__).resolve().parents[1]
@@ -68,7 +75,7 @@ def main(words: Sequence[str] | None = None) -> int:
     if conversations:
         print(locomo_report(conversations, arguments.sizes, with_reme=with_reme))
     else:
-        print(f"No LoCoMo files in {arguments.data}: pass --data FOLDER. That table is left out.")
+        print(told_missing(arguments.data))
     print()
     print(chinese_report(chinese_task(arguments.chinese_texts), with_reme=with_reme))
     return 0

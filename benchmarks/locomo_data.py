@@ -1,14 +1,16 @@
 """Reads LoCoMo conversations: turns, and questions with the turns that answer them.
 
 LoCoMo is a data set of long conversations by Snap Research (Maharana and others, "Evaluating Very
-Long-Term Conversational Memory of LLM Agents", ACL 2024); it is not part of this project.
+Long-Term Conversational Memory of LLM Agents", ACL 2024); it is not part of this project. Its file
+``data/locomo10.json`` in github.com/snap-research/LoCoMo is a list of ten conversations; files of
+one conversation each are read as well.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -66,11 +68,29 @@ class Conversation:
 
 
 def read_conversations(folder: Path) -> list[Conversation]:
-    """Every conversation of a folder, sorted by file name."""
+    """Every conversation of a folder, sorted by file name; files of other things are passed by."""
     return [
-        read_conversation(json.loads(place.read_text("utf-8")), place.stem)
+        conversation
         for place in sorted(folder.glob("*.json"))
+        for row, name in _rows(json.loads(place.read_text("utf-8")), place.stem)
+        if (conversation := read_conversation(row, name)).sessions
     ]
+
+
+def told_missing(folder: Path) -> str:
+    """What to say of a folder without conversations: where they come from, how they are named."""
+    return (
+        f"No LoCoMo files in {folder}: get data/locomo10.json from "
+        "https://github.com/snap-research/LoCoMo and pass --data FOLDER. That table is left out."
+    )
+
+
+def _rows(data: Any, name: str) -> Iterator[tuple[Mapping[str, Any], str]]:
+    """The conversations of a parsed file, named after their samples, or after the file."""
+    for row in data if isinstance(data, list) else [data]:
+        if isinstance(row, Mapping):
+            sample = str(row.get("sample_id", name)) if isinstance(data, list) else name
+            yield row, sample.removeprefix("conv-")
 
 
 def read_conversation(data: Mapping[str, Any], name: str) -> Conversation:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+import reprlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -79,7 +80,11 @@ def load_conversation(place: Path) -> Conversation:
         data = json.loads(text)
     except ValueError as error:
         data = _json_lines(text, place, error)
-    return parse_conversation(data, place.stem)
+    try:
+        return parse_conversation(data, place.stem)
+    except UnreadableConversation as error:
+        part = "" if error.given in (data, place.stem) else f", in {reprlib.repr(error.given)}"
+        raise UnreadableConversation(str(place), f"{error.reason}{part}", error.remedy) from error
 
 
 def parse_conversation(data: Any, name: str = "conversation") -> Conversation:

@@ -15,6 +15,7 @@ from agentscope.credential import DashScopeCredential
 from agentscope.message import UserMsg
 from agentscope.model import DashScopeChatModel
 from agentscope.tool import Toolkit
+from pydantic import SecretStr
 
 from agentscope_reme import ReMe
 
@@ -37,5 +38,5 @@ async def talk(model: Any, workspace: str = ".reme") -> str:
 if __name__ == "__main__":
     if not (api_key := os.environ.get("DASHSCOPE_API_KEY")):
         raise SystemExit("Set DASHSCOPE_API_KEY, or try it without a key: make demo")
-    qwen = DashScopeChatModel(DashScopeCredential(api_key=api_key), "qwen-plus")
+    qwen = DashScopeChatModel(DashScopeCredential(api_key=SecretStr(api_key)), "qwen-plus")
     print(asyncio.run(talk(qwen)))

@@ -43,6 +43,8 @@ class Attachment:
             if getattr(self.agent, f"_instance_{moment}_hooks").get(name) is hook:
                 self.agent.remove_instance_hook(moment, name)
         self.hooks.clear()
+        if self.recorder is not None:
+            self.recorder.leave(self.agent)
         if self.tools is not None:
             self.tools.remove()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 from agentscope_reme.agentscope_v1.guard import reporting
 from agentscope_reme.agentscope_v1.local_images import with_local_images
@@ -22,7 +22,8 @@ class AutoMemoryHook(Hook):
 
     Registered as ``post_reply``, and as ``pre_reply`` too: an interrupted turn runs no post hook,
     and releases with one re-entrancy flag for each agent skip it for parallel replies. So nothing
-    relies on being called at the right moment: each call compares message ids and saves the rest.
+    relies on being called at the right moment: each call compares message ids and saves the rest,
+    and `ReMe.close` saves what the last reply left.
     Only the durable enqueue is awaited, up to ``record_patience_seconds`` for a lock that a stopped
     process holds, and the start of a memory that was not started, up to `START_PATIENCE_SECONDS`;
     distilling follows in the background.
@@ -37,13 +38,25 @@ class AutoMemoryHook(Hook):
         self._reme = reme
         self._session_id = session_id
         self._saved: WeakKeyDictionary[ReActAgent, frozenset[str]] = WeakKeyDictionary()
+        self._asked: WeakSet[ReActAgent] = WeakSet()
 
     async def __call__(self, agent: ReActAgent, kwargs: dict[str, Any], output: Any = None) -> None:
         """Run as a ``post_reply`` or ``pre_reply`` hook; the reply is never changed."""
+        self._asked.add(agent)
         with reporting(self._reme, "hook.auto_memory"):
             if output is None and not await is_open(self._reme):
                 return  # before a reply nothing waits; the call after it saves this too
             await self.save(agent)
+
+    def leave(self, agent: ReActAgent) -> None:
+        """Save nothing more of an agent by oneself."""
+        self._asked.discard(agent)
+
+    async def save_all(self) -> None:
+        """Save what the last replies of all agents left, those that failed, before a close."""
+        for agent in list(self._asked):
+            with reporting(self._reme, "hook.auto_memory"):
+                await self.save(agent)
 
     async def save(self, agent: ReActAgent) -> int:
         """Save what is new; returns how many messages were.

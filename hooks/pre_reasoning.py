@@ -36,7 +36,10 @@ if TYPE_CHECKING:
     from agentscope.message import Msg
 
 RECALL_MARK: Final = "reme_recall"
-"""The second mark of recalled messages, to find one a failed prompt left behind."""
+"""The second mark of recalled messages, to find one a failed prompt left behind; of a second memory
+on the same agent with ``.1`` behind it, and so on."""
+_MOST_MEMORIES: Final = 8
+"""More of them on one agent take back what each other recalled."""
 
 
 class RecallHook(Hook):
@@ -61,12 +64,21 @@ class RecallHook(Hook):
         """Run as a ``pre_reasoning`` hook."""
         with reporting(self._reme, "hook.recall"):
             memory: MemoryBase = agent.memory
-            await memory.delete_by_mark(RECALL_MARK)
+            mark, *left_behind = self._marks(agent)
+            await memory.delete_by_mark([mark, *left_behind])
             turn = await _turn_to_answer(agent)
             text = await self._recall_once(agent, turn) if turn is not None else ""
             if text:
                 recalled = recall_message(TextBlock(text=text))
-                await memory.add(recalled, marks=[HINT, RECALL_MARK])
+                await memory.add(recalled, marks=[HINT, mark])
+
+    def _marks(self, agent: ReActAgent) -> list[str]:
+        """The mark of this memory on an agent, and those that no memory of it has any more."""
+        hooks = agent._instance_pre_reasoning_hooks.values()
+        recalling = [hook for hook in hooks if isinstance(hook, RecallHook)]
+        own = recalling.index(self) % _MOST_MEMORIES if self in recalling else 0
+        marks = [RECALL_MARK, *(f"{RECALL_MARK}.{n}" for n in range(1, _MOST_MEMORIES))]
+        return [marks[own], *marks[max(len(recalling), own + 1) :]]
 
     async def _recall_once(self, agent: ReActAgent, turn: Msg) -> str:
         known = self._known.get(agent)

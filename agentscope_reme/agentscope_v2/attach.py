@@ -62,7 +62,7 @@ def attach_v2(
         session_id: the session to record to; the agent's own one by default.
         recall: ``auto`` (or ``True``) shows recalled memory before each reply, ``agent`` gives the
             agent tools instead, ``both`` does both, ``off`` (or ``False``) neither.
-        record: save turns as they end.
+        record: save turns as they end; without it nothing is archived either.
         compact: archive and record what a compression drops.
 
     Returns:
@@ -86,15 +86,15 @@ def attach_v2(
         session_id=session_id,
         record=record,
         compact=compact,
-        key=_key(reme, present),
+        key=_key(reme, agent, present),
     )
     return Attachment(agent, middleware)
 
 
-def _key(reme: MemoryService, present: Sequence[ReMeMemoryMiddleware]) -> str:
+def _key(reme: MemoryService, agent: Agent, present: Sequence[ReMeMemoryMiddleware]) -> str:
     """One key for one memory: two memories of an agent each remember how far they are."""
-    own = [one.key for one in present if one.serves(reme)]
-    taken = {one.key for one in present}
+    own = [one.key_on(agent) for one in present if one.serves(reme)]
+    taken = {one.key_on(agent) for one in present}
     numbered = (f"agentscope_reme-{number}" for number in count(2))
     free = (key for key in chain(["agentscope_reme"], numbered) if key not in taken)
     return own[0] if own else next(free)

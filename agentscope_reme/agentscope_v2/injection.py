@@ -41,7 +41,7 @@ def injected(
         context_ids: the ids of the conversation's messages.
         images: whether the model takes images; they are left out otherwise.
     """
-    if any(msg.metadata.get(OURS) == "recall" for msg in messages):
+    if any(_shows_the_same(msg, recalled) for msg in messages):  # one memory, twice on one agent
         return list(messages)
     shown = _without_images(recalled) if not images else recalled
     place = _first(messages, {before} if before else ())
@@ -49,6 +49,11 @@ def injected(
         place = _first(messages, context_ids)
     at = len(messages) if place is None else place
     return [*messages[:at], shown, *messages[at:]] if shown.content else list(messages)
+
+
+def _shows_the_same(msg: Msg, recalled: Msg) -> bool:
+    ours = msg.metadata.get(OURS) == "recall"
+    return ours and msg.get_text_content() == recalled.get_text_content()
 
 
 def _first(messages: Sequence[Msg], ids: Collection[str]) -> int | None:

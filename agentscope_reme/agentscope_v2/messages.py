@@ -108,6 +108,17 @@ def to_scope_data(block: DataBlock) -> scope.DataBlock | scope.TextBlock:
     return scope.TextBlock(text=f"[{block.media_type} kept at {block.path or 'an unknown place'}]")
 
 
+def with_file_read(block: scope.DataBlock) -> scope.DataBlock:
+    """The attachment with the bytes of the local file it names; the given one when it has none."""
+    if isinstance(block.source, scope.Base64Source):
+        return block
+    read = _to_data(block, local_files=True)
+    if isinstance(read, TextBlock) or not read.data:
+        return block
+    source = scope.Base64Source(data=read.data, media_type=block.source.media_type)
+    return block.model_copy(update={"source": source})
+
+
 def _url_block(url: str, media_type: str) -> scope.DataBlock | scope.TextBlock:
     try:
         source = scope.URLSource.model_validate({"url": url, "media_type": media_type})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractContextManager, aclosing, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 
 from agentscope.agent import Agent
 from agentscope.event import ReplyEndEvent
-from agentscope.message import DataBlock, Msg, URLSource
+from agentscope.message import Msg
 from agentscope.middleware import MiddlewareBase
 from agentscope.tool import ToolBase
 
@@ -20,8 +20,14 @@ from agentscope_reme.agentscope_v2.checkpoint import summarised_by
 from agentscope_reme.agentscope_v2.dropped import Snapshot, dropped
 from agentscope_reme.agentscope_v2.formats import supports_images
 from agentscope_reme.agentscope_v2.injection import injected, recalled_message
-from agentscope_reme.agentscope_v2.messages import is_recalled
-from agentscope_reme.agentscope_v2.tools import as_toolbase, register_tools
+from agentscope_reme.agentscope_v2.inputs import (
+    last_question,
+    names_files,
+    originals,
+    told_apart,
+    with_files_read,
+)
+from agentscope_reme.agentscope_v2.tools import as_toolbase, register_tools, usual
 from agentscope_reme.agentscope_v2.turns import Progress, SettledStart, is_parked
 from agentscope_reme.errors import BadInput
 from agentscope_reme.ports import MemoryService, Tool
@@ -31,14 +37,6 @@ from agentscope_reme.workspace import encode_name
 Mode = Literal["both", "static", "agent", "off"]
 
 _SHARE_OF_WINDOW: Final = 8  # recalled text never takes more than this fraction of the context
-
-
-_SELDOM: Final = frozenset(
-    {"stat", "frontmatter_read", "frontmatter_update", "frontmatter_delete"}
-    | {"daily_list", "daily_write"}
-)
-"""Tools that mode ``both`` leaves out unless they are named: recall and the daily cards do their
-work there, and every tool costs about 100 tokens of every prompt."""
 
 
 @dataclass(slots=True)
@@ -57,9 +55,11 @@ class ReMeMemoryMiddleware(MiddlewareBase):
 
     ``Agent(..., middlewares=[ReMeMemoryMiddleware(reme)])``. One instance may serve any number of
     agents and sessions at once, and may be built anew for every turn: progress is kept in the
-    agent's own state. A reply is recorded durably before its end is announced; a reply that waits
-    for the user, was interrupted or failed is recorded as far as it came, and completed when it
-    goes on. Recalled text is shown to the model for each call and is never part of the context.
+    agent's own state. A reply is recorded durably before its end is announced, one that was
+    interrupted or failed as far as it came. Of a reply that waits for the user, the question is
+    recorded then, and the rest when it goes on. A message that comes under the id of another one
+    gets an id of its own in the agent's context; see `told_apart`. Recalled text is shown to the
+    model for each call and is never part of the context.
 
     A failure of the memory never costs a reply: it is reported to the memory and counted there.
     Recall gives up after ``recall_deadline_ms``. Recording waits until the turn is on the device.
@@ -71,15 +71,15 @@ class ReMeMemoryMiddleware(MiddlewareBase):
         mode: ``static`` recalls by itself, ``agent`` gives the agent tools, ``both`` does both,
             ``off`` only records.
         session_id: one session for every agent; by default each agent's ``state.session_id``.
-        record: save turns as they end.
+        record: save turns as they end; without it nothing is archived either.
         compact: archive and record what a compression of the context is about to drop.
         checkpoint: let the memory's model write the summary of a compression, a checkpoint with
             fixed sections; when it fails, AgentScope's own summary is made.
         include: names of the memory tools to offer; by default all of them, in mode ``both``
             without the handling of front matter and of single days.
         read_only: offer only tools that change nothing.
-        key: where progress stands in ``agent.state.middle_context``; two memories on one agent
-            need two keys.
+        key: where progress stands in ``agent.state.middle_context``; further memories of one agent
+            with the same key are numbered in their order.
 
     Raises:
         BadInput: the mode is not one of the four, or the session id is no name.
@@ -106,7 +106,7 @@ class ReMeMemoryMiddleware(MiddlewareBase):
         self._mode = mode
         self._session_id = session_id
         self._records = record
-        self._compacts = compact
+        self._compacts = compact and record
         self._checkpoint = checkpoint
         self._include = include
         self._read_only = read_only
@@ -116,13 +116,25 @@ class ReMeMemoryMiddleware(MiddlewareBase):
         self._names: frozenset[str] | None = None
 
     async def get_middleware_key(self) -> str:
-        """Where progress stands in ``agent.state.middle_context``."""
+        """The key it was made with; see `key_on`."""
         return self._key
 
     @property
     def key(self) -> str:
-        """Where progress stands in ``agent.state.middle_context``."""
+        """The key it was made with; see `key_on`."""
         return self._key
+
+    def key_on(self, agent: Agent) -> str:
+        """Where progress stands for this agent: numbered where another memory has the same key.
+
+        One memory that is there twice has one progress; two memories never share one, or the
+        second would take for recorded what only the first one has.
+        """
+        chain = getattr(agent, "_reply_middlewares", ())
+        rivals = [m for m in chain if isinstance(m, ReMeMemoryMiddleware) and m.key == self._key]
+        memories = list(dict.fromkeys(id(m._reme) for m in rivals))
+        place = memories.index(id(self._reme)) if id(self._reme) in memories else 0
+        return f"{self._key}-{place + 1}" if place else self._key
 
     def serves(self, reme: MemoryService) -> bool:
         """Whether this is a middleware of that memory."""
@@ -152,7 +164,11 @@ class ReMeMemoryMiddleware(MiddlewareBase):
         self, agent: Agent, input_kwargs: dict[str, Any], next_handler: Callable[..., Any]
     ) -> AsyncGenerator[Any, None]:
         """Prepare memory, let the agent reply, and record when the reply ends."""
-        turn = _Turn(self._session_of(agent), _originals(input_kwargs.get("inputs")))
+        inputs = input_kwargs.get("inputs")
+        given = told_apart(inputs, agent.state.context) if self._records else inputs
+        if given is not inputs:
+            input_kwargs = {**input_kwargs, "inputs": given}
+        turn = _Turn(self._session_of(agent), originals(given))
         await self._begin(agent, turn)
         self._turns[agent] = turn
         try:
@@ -207,6 +223,8 @@ class ReMeMemoryMiddleware(MiddlewareBase):
 
     async def _begin(self, agent: Agent, turn: _Turn) -> None:
         start_soon(self._reme)
+        if self._records and names_files(turn.originals.values()):
+            await self._read_files(turn)
         if self._mode in ("both", "agent"):
             try:
                 await register_tools(agent.toolkit, self._tools())
@@ -215,8 +233,14 @@ class ReMeMemoryMiddleware(MiddlewareBase):
         if self._mode in ("both", "static"):
             await self._recall(agent, turn)
 
+    async def _read_files(self, turn: _Turn) -> None:
+        try:  # now, for a tool may move or delete what it was given
+            turn.originals = await asyncio.to_thread(with_files_read, turn.originals)
+        except Exception as error:  # noqa: BLE001 - memory must never cost a reply
+            self._reme.report_failure("middleware.attachments", error)
+
     async def _recall(self, agent: Agent, turn: _Turn) -> None:
-        asked = list(turn.originals.values()) or _last_question(agent.state.context)
+        asked = list(turn.originals.values()) or last_question(agent.state.context)
         turn.question_id = asked[0].id if asked else None
         query = "\n".join(text for msg in asked if (text := msg.get_text_content()))
         if not query.strip():
@@ -251,7 +275,7 @@ class ReMeMemoryMiddleware(MiddlewareBase):
         try:
             await started(self._reme)
             settled = self._settled.setdefault(agent, SettledStart())
-            progress = Progress(agent.state, self._key, settled)
+            progress = Progress(agent.state, self.key_on(agent), settled)
             new = progress.unrecorded(context, agent.name)
             look = partial(
                 progress.fresh,
@@ -260,7 +284,7 @@ class ReMeMemoryMiddleware(MiddlewareBase):
                 agent_name=agent.name,
                 memory_tools=self._tool_names(),
             )
-            on_disk = _names_files(turn.originals.get(msg.id, msg) for msg in new)
+            on_disk = names_files(turn.originals.get(msg.id, msg) for msg in new)
             fresh = await asyncio.to_thread(look) if on_disk else look()
             if fresh:
                 said = [item.message for item in fresh]
@@ -298,26 +322,4 @@ class ReMeMemoryMiddleware(MiddlewareBase):
         tools = self._reme.tools(include=self._include, read_only=self._read_only)
         if self._mode != "both" or self._include is not None:
             return tools
-        return [tool for tool in tools if tool.name not in _SELDOM]
-
-
-def _originals(inputs: object) -> dict[str, Msg]:
-    """Copies of a turn's messages, before AgentScope replaces attachments; none on a resume."""
-    given = inputs if isinstance(inputs, list) else [inputs]
-    return {msg.id: msg.model_copy(deep=True) for msg in given if isinstance(msg, Msg)}
-
-
-def _names_files(messages: Iterable[Msg]) -> bool:
-    """Whether attachments have to be read from files, which takes a thread."""
-    return any(
-        isinstance(block, DataBlock)
-        and isinstance(block.source, URLSource)
-        and block.source.url.scheme == "file"
-        for msg in messages
-        for block in msg.content
-    )
-
-
-def _last_question(context: Sequence[Msg]) -> list[Msg]:
-    asked = [msg for msg in context if msg.role == "user" and not is_recalled(msg)]
-    return asked[-1:]
+        return usual(tools)

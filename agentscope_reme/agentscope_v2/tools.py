@@ -15,6 +15,10 @@ from agentscope_reme.messages import DataBlock
 from agentscope_reme.ports import Tool, ToolOutput
 
 _SESSION: Final = "session_id"
+_SELDOM: Final = frozenset(
+    {"stat", "frontmatter_read", "frontmatter_update", "frontmatter_delete"}
+    | {"daily_list", "daily_write"}
+)
 
 
 class MemoryTool(ToolBase):
@@ -61,6 +65,15 @@ def as_toolbase(tool: Tool, *, in_its_session: bool = False) -> ToolBase:
             calls it, instead of from the model.
     """
     return MemoryTool(tool, in_its_session=in_its_session)
+
+
+def usual(tools: Sequence[Tool]) -> list[Tool]:
+    """The tools without those for front matter and single days.
+
+    Where memory is recalled as well, recall and the daily cards do their work, and every tool costs
+    about 100 tokens of every prompt.
+    """
+    return [tool for tool in tools if tool.name not in _SELDOM]
 
 
 def refuse_other_toolkit(toolkit: object) -> None:

@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field
 
 from agentscope_reme.clock import Clock
 from agentscope_reme.configuration import Configuration
+from agentscope_reme.copaw.pending import PendingSummary
 from agentscope_reme.copaw.search import (
     NO_QUERY,
     SEARCHED,
@@ -21,6 +22,7 @@ from agentscope_reme.copaw.search import (
     score_limit,
 )
 from agentscope_reme.copaw.service import CopawCalls, CurrentModel
+from agentscope_reme.copaw.summarizer import Summary
 from agentscope_reme.copaw.summary_calls import SummaryCalls
 from agentscope_reme.copaw.summary_queue import KNOWN, operation_of
 from agentscope_reme.engine import Engine
@@ -38,7 +40,7 @@ DAYS: Final = "memory"
 _SAVING_SECONDS: Final = 0.2
 """How often it is looked how many conversations are left to be saved."""
 _LOOKED_BACK: Final = 1000
-"""Changes of the journal among which what a saving wrote is looked for."""
+"""Changes of the journal among which what a saving of another process wrote is looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +112,7 @@ class ChatMemory(SummaryCalls):
             )
         )
         super().__init__(memory, ports)
+        self._noted: dict[str, tuple[str, ...]] = {}  # what ended savings changed, by task
 
     @property
     def parts(self) -> Components:
@@ -158,14 +161,23 @@ class ChatMemory(SummaryCalls):
         await asyncio.wait(self.summary_tasks, return_when=asyncio.FIRST_COMPLETED)
         return True
 
+    async def _summarise_task(self, task: PendingSummary) -> Summary:
+        summary = await super()._summarise_task(task)
+        self._noted[task.id] = summary.changed
+        return summary
+
     def _saving(self, task: asyncio.Task[str]) -> Saving:
-        error = task.exception()
+        noted, error = self._noted.pop(task.get_name(), None), task.exception()
         if error is not None:
             return Saving(fault=str(error))
-        wanted = operation_of(task.get_name())
+        paths = self._noted_elsewhere(task.get_name()) if noted is None else noted
+        return Saving(tuple(sorted(filter(is_markdown, set(paths)))))
+
+    def _noted_elsewhere(self, task_id: str) -> list[str]:
+        """What another process, or this one before a crash, changed for a task."""
+        wanted = operation_of(task_id)
         changes = self.parts.vault.history(limit=_LOOKED_BACK)
-        paths = {path for one in changes if one.operation == wanted for path in one.paths}
-        return Saving(tuple(sorted(path for path in paths if is_markdown(path))))
+        return [path for one in changes if one.operation == wanted for path in one.paths]
 
     def saver(self, scope: Scope = AGENT) -> FileOperations:
         """The file operations of the assistant; with its usual scope only notes are written."""

@@ -107,6 +107,8 @@ class Terminal:
         finally:
             telling.cancel()
             await asyncio.wait({telling})
+            if not telling.cancelled() and (error := telling.exception()) is not None:
+                self._failed(error)
 
     async def _tell_above_the_prompt(self) -> None:
         """Say how savings end while the person types."""
@@ -123,8 +125,11 @@ class Terminal:
         except _NotLoaded:
             return False  # told when leaving
         except Exception as error:  # noqa: BLE001 - the edge: a fault must not end a conversation
-            self._screen.failure(f"{type(error).__name__}: {error}")
+            self._failed(error)
         return True
+
+    def _failed(self, error: BaseException) -> None:
+        self._screen.failure(f"{type(error).__name__}: {error}")
 
     async def _carried_out(self, text: str) -> None:
         if is_command(text):

@@ -86,8 +86,11 @@ class ChunkList:
 
 
 def _equality_key(headings: tuple[str, ...], text: str) -> bytes:
-    """Equal for equal chunks; a hash, because the texts of a growing log are not kept."""
-    parts = "\0".join((*headings, text)).encode("utf-8", "surrogatepass")
+    """Equal for chunks whose ids only an ordinal keeps apart: made of what `chunk_id` is made of.
+
+    A hash, because the texts of a growing log are not kept.
+    """
+    parts = "\0".join(("\x1f".join(headings), text)).encode("utf-8", "surrogatepass")
     return hashlib.blake2b(parts, digest_size=16).digest()
 
 

@@ -60,7 +60,7 @@ def _typed(key: str, kind: Any, value: str) -> Any:
             return adapter.validate_python(value)  # words such as `rrf` and `yes` are no JSON
         except ValidationError as error:
             fault = error
-    told = in_plain_words(fault, "value") if isinstance(fault, ValidationError) else str(fault)
+    told = in_plain_words(fault, "") if isinstance(fault, ValidationError) else str(fault)
     raise BadInput(f"{key}={value[:80]}", told, _remedy(key, kind, value))
 
 

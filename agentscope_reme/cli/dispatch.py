@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import Final
 
 from agentscope_reme.cli.catalogue import catalogue
@@ -81,8 +80,8 @@ def _version() -> int:
 
 
 def _unknown(name: str) -> BadInput:
+    from agentscope_reme.jobs import job_meant  # what runs jobs; help need not wait for it
+
     known = [*(entry.name for entry in catalogue().jobs), *(one.name for one in COMMANDS)]
-    near = get_close_matches(name.replace("-", "_"), known, 3)
-    if near:
-        return BadInput(name, "no such job", f"Did you mean {' or '.join(near)}?")
-    return BadInput(name, "no such job", "`agentscope-reme --help` lists them.")
+    advice = job_meant(name, known) or "`agentscope-reme --help` lists them."
+    return BadInput(name, "no such job", advice)

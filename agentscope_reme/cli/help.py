@@ -34,7 +34,12 @@ def overview() -> str:
 
 def usage(entry: Entry) -> str:
     """How a job is written, a paragraph for each key."""
-    lines = [f"agentscope-reme {entry.name} key=value ...", "", entry.summary, ""]
+    lines = [
+        f"agentscope-reme {entry.name} key=value ...",
+        "",
+        *wrap(_plain(entry.summary), _WIDTH),
+        "",
+    ]
     for key in entry.keys:
         lines += _paragraph(key)
     return "\n".join(lines).rstrip()
@@ -42,7 +47,7 @@ def usage(entry: Entry) -> str:
 
 def command_usage(command: Command) -> str:
     """How a command is written."""
-    return f"{command.usage}\n\n{command.summary}"
+    return f"{command.usage}\n\n{_plain(command.summary)}"
 
 
 def _row(name: str, summary: str, width: int) -> str:

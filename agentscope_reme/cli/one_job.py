@@ -12,13 +12,14 @@ from agentscope_reme.cli.arguments import Arguments, parse
 from agentscope_reme.cli.catalogue import Entry
 from agentscope_reme.cli.interruptions import from_now_on_raised
 from agentscope_reme.cli.known_jobs import known_job
+from agentscope_reme.cli.places import require_memory
 from agentscope_reme.cli.progress_line import ProgressLine
 from agentscope_reme.cli.running import Told, asked, with_service
 from agentscope_reme.cli.telling import tell
 from agentscope_reme.configuration import Configuration, chat_model, embedding_model
 from agentscope_reme.configuration.sections import COMMAND_LINE
 from agentscope_reme.errors import BadInput, ModelRequired, ReMeError
-from agentscope_reme.jobs import MODEL_JOBS, Job, carried_out
+from agentscope_reme.jobs import MODEL_JOBS, READING_JOBS, Job, carried_out
 from agentscope_reme.progress import listening
 from agentscope_reme.results import Result
 
@@ -45,6 +46,8 @@ def run(entry: Entry, words: Sequence[str], *, as_json: bool) -> int:
     with ProgressLine() as line:
         told = asked(job, arguments, line.tell) if may_ask else None
         if told is None:
+            if job.name in READING_JOBS:
+                require_memory(arguments.configuration)
             from_now_on_raised()
             with listening(line.tell):
                 told = Told.of(asyncio.run(_result(job, arguments)))
@@ -78,7 +81,7 @@ async def _result(job: Job, arguments: Arguments) -> Result:
 
 
 def _with_place(result: Result, root: Path) -> Result:
-    """A search that found nothing says where it looked: the folder may be mistyped."""
+    """A search that found nothing says where it looked: another folder may be meant."""
     from agentscope_reme.results import SearchResult
 
     if not isinstance(result, SearchResult) or result.hits:

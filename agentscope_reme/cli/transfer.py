@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Final
 
 from agentscope_reme.cli.arguments import Arguments, parse
+from agentscope_reme.cli.places import require_memory
 from agentscope_reme.cli.progress_line import ProgressLine
 from agentscope_reme.cli.telling import tell
 from agentscope_reme.configuration.opening import open_memory
@@ -69,7 +70,9 @@ def take_along(words: Sequence[str]) -> int:
     Raises:
         ReMeError: the export was refused.
     """
-    return _run(parse(_job("export", export_memory), _without_json(words)), export_memory, words)
+    arguments = parse(_job("export", export_memory), _without_json(words))
+    require_memory(arguments.configuration)
+    return _run(arguments, export_memory, words)
 
 
 def _run(arguments: Arguments, work: Work, words: Sequence[str]) -> int:

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Final
 
 from agentscope_reme.cli.arguments import Arguments, parse
+from agentscope_reme.cli.places import require_memory
 from agentscope_reme.cli.progress_line import ProgressLine
 from agentscope_reme.cli.telling import tell
 from agentscope_reme.configuration.opening import open_memory
@@ -36,6 +37,7 @@ def view(words: Sequence[str]) -> int:
         ReMeError: it was refused.
     """
     arguments = parse(_VIEW, [word for word in words if word != _JSON])
+    require_memory(arguments.configuration)
     call = {**_VIEW.defaults, **arguments.call}
     if call["serve"]:
         with contextlib.suppress(KeyboardInterrupt):

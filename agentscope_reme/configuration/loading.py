@@ -26,8 +26,7 @@ from agentscope_reme.configuration.sections import (
 )
 from agentscope_reme.configuration.variables import Variables, dotenv
 from agentscope_reme.errors import BadInput
-from agentscope_reme.model_faults import in_plain_words
-from agentscope_reme.settings import Settings
+from agentscope_reme.settings import Settings, why_refused
 
 FILE: Final = "reme.yaml"
 """Read where it lies in the current directory, unless ``config=`` names another."""
@@ -138,5 +137,5 @@ def _settings(tree: dict[str, Any], origins: Mapping[str, str]) -> Settings:
         key = "settings." + ".".join(map(str, cause.errors()[0]["loc"]))
         origin = next((origins[one] for one in origins if key.startswith(one)), "")
         raise BadInput(
-            key, f"{in_plain_words(cause)} ({origin})", "See docs/settings.md."
+            key, f"it does not fit: {why_refused(cause)} ({origin})", f"Correct `{key}`."
         ) from None

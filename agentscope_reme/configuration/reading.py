@@ -92,7 +92,10 @@ def _values(text: str, name: str) -> dict[KeyPath, Given]:
         place = f"{name}:{mark.line + 1}" if mark else name
         told = getattr(error, "problem", None) or "characters YAML does not allow"
         told = _NAMES_IN_FAULTS.sub(r"\1", told)
-        raise BadInput(place, f"no YAML: {told}", "Correct the line.") from error
+        remedy = "Correct the line."
+        if mark and text[max(mark.index - 1, 0) :].startswith("${"):
+            remedy = "Between braces or brackets, put the value into quotes: '${NAME}'."
+        raise BadInput(place, f"no YAML: {told}", remedy) from error
     except RecursionError as error:
         raise BadInput(name, "nested too deeply", "Flatten it.") from error
 

@@ -53,6 +53,7 @@ class AgentCalls(IndexCalls):
             try:
                 self._life.refuse_closed()
                 await started(self._service())  # which gives up on a start that hangs
+                await self._engine.components.log_indexing.drain()
             except ReMeError as error:
                 return ToolOutput(whole_characters(str(error)), success=False)
             output = await tool.call(arguments)
@@ -110,7 +111,7 @@ class AgentCalls(IndexCalls):
         require_line(1, "attach", "ReMe.tools")
         from agentscope_reme.hooks.attach import attach_v1
 
-        return attach_v1(
+        attachment = attach_v1(
             self._service(),
             agent,
             session_id=session_id,
@@ -118,6 +119,9 @@ class AgentCalls(IndexCalls):
             record=record,
             compact=compact,
         )
+        if attachment.recorder is not None:
+            self._recorders.add(attachment.recorder)
+        return attachment
 
     def memory(
         self, *, session_id: str, token_counter: Any = None, max_input_length: int = 0
@@ -205,7 +209,8 @@ class AgentCalls(IndexCalls):
         from agentscope_reme.context.tool_results import ToolResultCompactor
 
         known = neutral(messages)
-        parts = await self._ready()
+        await self._life.ready()
+        parts = self._engine.components
         files = VaultResultFiles(parts.vault, parts.disk)
         with self._engine.in_a_hurry():
             return await ToolResultCompactor(files, parts.language).compact(known, limits)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, Protocol, TypeVar
+from weakref import WeakSet
 
 from agentscope_reme.engine import Engine
 from agentscope_reme.facade.lifetime import Lifetime
@@ -20,6 +21,13 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
+class Recorder(Protocol):
+    """What saves the conversations of agents; `AutoMemoryHook` is one."""
+
+    async def save_all(self) -> None:
+        """Save what was not saved yet; never raises."""
+
+
 class Calls(Lifetime):
     """The root of the call groups. One instance belongs to one event loop.
 
@@ -31,6 +39,7 @@ class Calls(Lifetime):
         self._engine = engine
         name = str(engine.components.workspace.root)
         self._life = Opening(name, lambda: engine.start(), lambda: engine.close())
+        self._recorders: WeakSet[Recorder] = WeakSet()
 
     async def start(self) -> None:
         """Open the workspace and catch up with the files; calling it again does nothing.
@@ -46,8 +55,12 @@ class Calls(Lifetime):
     async def close(self) -> None:
         """Drain background work within `Settings.close_drain_seconds` and close.
 
-        What was not finished stays pending in the files. Calling it again does nothing.
+        What was not finished stays pending in the files. Calling it again does nothing. What the
+        last reply of an attached agent left unsaved, because it failed, is saved first.
         """
+        if not self._life.is_closed:
+            for recorder in list(self._recorders):
+                await recorder.save_all()
         await self._life.close()
 
     @property

@@ -24,7 +24,7 @@ from agentscope_reme.results import (
     TagsResult,
 )
 from agentscope_reme.steps import SearchStep
-from agentscope_reme.tools.answer_limit import counted
+from agentscope_reme.tools.answer_limit import ALL_IN_FIELDS, capped_lines, counted
 from agentscope_reme.tools.plain_arguments import whole_number
 
 if TYPE_CHECKING:
@@ -99,7 +99,8 @@ class IndexCalls(Calls):
             BadInput: the query is empty or an argument is out of range, or `image` is no picture.
             ModelRequired: `image` is given and the embedding model takes texts only.
         """
-        await self._ready()
+        await self._life.ready()
+        upkeep, repaired = self._engine.upkeep, self._engine.upkeep.repaired
         arguments = {
             "query": query,
             "limit": limit,
@@ -116,11 +117,10 @@ class IndexCalls(Calls):
             "tool_context_id": tool_context_id,
             "image": await self._picture(image),
         }
-        upkeep, damages = self._engine.upkeep, self._engine.upkeep.damages
         found = await self._search_step(self._engine.application, **arguments)
         if found.hits and tool_context_id is not None:
             return found  # they count as shown now and would be left out
-        if await upkeep.whole_again(since=damages):
+        if await upkeep.whole_again(since=repaired):
             return await self._search_step(self._engine.application, **arguments)
         return found
 
@@ -218,7 +218,8 @@ class IndexCalls(Calls):
         tags = await asyncio.to_thread(parts.store.tags)
         ranked = dict(sorted(tags.items(), key=lambda item: (-item[1], item[0])))
         rows = [f"{tag} ({count})" for tag, count in ranked.items()]
-        return TagsResult(answer="\n".join(rows) or "No tags.", tags=ranked)
+        answer, _ = capped_lines(rows, parts.settings.tool_answer_bytes, ALL_IN_FIELDS)
+        return TagsResult(answer=answer or "No tags.", tags=ranked)
 
     async def reindex(self, scope: str = "all") -> IndexResult:
         """Make the index say what the files say, whatever it said before.

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Final
 
 from agentscope_reme.errors import BadInput
 from agentscope_reme.facade.base import Calls
 from agentscope_reme.results import ChangeRecord, ChangeResult, DiffResult, HistoryResult
+from agentscope_reme.tools.answer_limit import capped, capped_lines, named
 from agentscope_reme.tools.change_results import not_searched
 from agentscope_reme.tools.plain_arguments import plain_text, whole_number
 
@@ -16,6 +18,7 @@ _ENDED: Final = {
     "prepared": ["(unfinished)"],
     "forgotten": ["(forgotten; cannot be undone)"],
 }
+_WHOLE_DIFF: Final = "`read` the files, or raise `tool_answer_bytes` to see all of it."
 
 
 class JournalCalls(Calls):
@@ -31,8 +34,10 @@ class JournalCalls(Calls):
             raise BadInput(limit, "`limit` must be at least 1", "Leave it out for 50.")
         parts = await self._ready()
         changes = await asyncio.to_thread(parts.vault.history, path, limit)
+        most = parts.settings.tool_answer_bytes
         rows = [_show(change) for change in changes]
-        return HistoryResult(answer="\n".join(rows) or "Nothing was changed yet.", changes=changes)
+        answer, _ = capped_lines(rows, most, "Name a path, or ask for fewer with `limit`.")
+        return HistoryResult(answer=answer or "Nothing was changed yet.", changes=changes)
 
     async def diff(self, change_id: str) -> DiffResult:
         """A unified diff of one change.
@@ -44,7 +49,8 @@ class JournalCalls(Calls):
         plain_text(change_id, "change_id")
         parts = await self._ready()
         text = await asyncio.to_thread(parts.vault.diff, change_id)
-        return DiffResult(answer=text, change_id=change_id)
+        most = parts.settings.tool_answer_bytes
+        return DiffResult(answer=capped(text, most, _WHOLE_DIFF), change_id=change_id)
 
     async def undo(self, change_id: str) -> ChangeResult:
         """Put back what stood there before a change; itself a change that can be undone.
@@ -58,18 +64,25 @@ class JournalCalls(Calls):
         parts = await self._ready()
         commit = await asyncio.to_thread(parts.vault.undo, change_id, actor="user")
         self._engine.embed_soon()
-        paths = sorted(commit.hashes)
-        unsearched = not_searched([path for path in paths if commit.hashes[path] is not None])
+        back = sorted(path for path, sha in commit.hashes.items() if sha is not None)
+        gone = sorted(commit.hashes.keys() - set(back))
+        unsearched = not_searched(back)
+        first = next(iter([*back, *gone]), "")
+        told = _told("Restored", back) + _told("Gone", gone)
         return ChangeResult(
-            answer=f"Undone: {change_id}. Restored: {', '.join(paths)}.{unsearched}",
-            path=paths[0] if paths else "",
+            answer=f"Undone: {change_id}.{told}{unsearched}",
+            path=first,
             change_id=commit.change_id,
-            content_hash=commit.hashes[paths[0]] if paths else None,
-            touched=paths,
+            content_hash=commit.hashes.get(first),
+            touched=sorted(commit.hashes),
             indexed=commit.indexed and not unsearched,
         )
 
 
+def _told(what: str, paths: Sequence[str]) -> str:
+    return f" {what}: {named(paths)}." if paths else ""
+
+
 def _show(change: ChangeRecord) -> str:
     columns = [change.change_id, change.at, change.actor, change.operation]
-    return "  ".join([*columns, ", ".join(change.paths), *_ENDED.get(change.state, ())])
+    return "  ".join([*columns, named(change.paths), *_ENDED.get(change.state, ())])

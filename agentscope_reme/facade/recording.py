@@ -137,7 +137,7 @@ class RecordingCalls(AgentCalls):
                 messages=known,
                 keep_images=self.settings.record_images,
             )
-        if distil and result.pending:
+        if distil and result.pending and self.is_open:  # else it waits in the files
             self._engine.distil_soon(session_id)
         return result
 
@@ -164,7 +164,7 @@ class RecordingCalls(AgentCalls):
             StorageFailed: the archive could not be written, and is as it was.
         """
         known = await all_neutral(messages)
-        await self._ready()
+        await self._life.ready()
         with self._engine.in_a_hurry():
             kept = await self._archive_step(
                 self._engine.application,
@@ -172,7 +172,6 @@ class RecordingCalls(AgentCalls):
                 messages=known,
                 memory_tools=frozenset(tool.name for tool in self._all_tools),
             )
-        self._engine.embed_soon()
         return kept.session_path
 
     async def drain(self, deadline_seconds: float | None = None) -> bool:
@@ -187,7 +186,7 @@ class RecordingCalls(AgentCalls):
         limit = self.settings.close_drain_seconds if deadline_seconds is None else deadline_seconds
         if not isinstance(limit, int | float):
             raise BadInput(limit, "`deadline_seconds` must be a number", "Pass seconds.")
-        await self._ready()
+        await self._life.ready()
         return await self._engine.drain(limit)
 
     def report_failure(self, where: str, error: BaseException) -> None:

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agentscope_reme.engine import Engine
+from agentscope_reme.errors import StorageFailed
 from agentscope_reme.results import StatusResult
 from agentscope_reme.runtime.embedder import Embedder
 from agentscope_reme.runtime.schedule import Schedule
 from agentscope_reme.settings import Settings
 from agentscope_reme.steps.context import Components
 from agentscope_reme.store.records import StoreStats
-from agentscope_reme.tools.answer_limit import counted
+from agentscope_reme.tools.answer_limit import ALL_IN_FIELDS, capped_lines, counted
 
 
 async def status_of(engine: Engine) -> StatusResult:
@@ -31,6 +32,7 @@ async def status_of(engine: Engine) -> StatusResult:
         *engine.watching,
         *parts.vault.notices,
         *stats.notices,
+        *waiting.notices,
     ]
     rows = [
         f"{counted(stats.files, 'file')}, {counted(stats.chunks, 'chunk')}, "
@@ -41,8 +43,9 @@ async def status_of(engine: Engine) -> StatusResult:
         *_told_of(engine.schedule, parts.settings, stats),
         *notices,
     ]
+    answer, _ = capped_lines(rows, parts.settings.tool_answer_bytes, ALL_IN_FIELDS)
     return StatusResult(
-        answer="\n".join(rows),
+        answer=answer,
         root=str(parts.workspace.root),
         files=stats.files,
         chunks=stats.chunks,
@@ -69,6 +72,7 @@ class _Waiting:
     sessions: list[str]
     resources: list[str]
     dream: dict[str, int]
+    notices: list[str]
 
 
 def _waiting(parts: Components) -> _Waiting:
@@ -77,7 +81,13 @@ def _waiting(parts: Components) -> _Waiting:
     from agentscope_reme.steps.resources import pending_resources
     from agentscope_reme.steps.session import pending_sessions
 
-    return _Waiting(pending_sessions(parts), pending_resources(parts), dream_backlog(parts))
+    notices: list[str] = []
+    sessions: list[str] = []
+    try:
+        sessions = pending_sessions(parts)
+    except StorageFailed as error:
+        notices.append(f"Nobody can tell what waits to be distilled: {error}")
+    return _Waiting(sessions, pending_resources(parts), dream_backlog(parts), notices)
 
 
 def _told_of_resources(waiting: Sequence[str]) -> list[str]:

@@ -10,6 +10,7 @@ from agentscope_reme.context.compactor import Compactor
 from agentscope_reme.facade.checkpoints import CheckpointCalls
 from agentscope_reme.facade.models import all_neutral
 from agentscope_reme.facade.toolkits import chosen
+from agentscope_reme.messages import Message
 from agentscope_reme.ports import Tool
 from agentscope_reme.results import (
     AutoMemoryResult,
@@ -22,6 +23,7 @@ from agentscope_reme.settings import Settings
 from agentscope_reme.typed.agent_tools import target_tools
 from agentscope_reme.typed.conversations import known_keys
 from agentscope_reme.typed.core import TypedMemory
+from agentscope_reme.typed.growing import GrowingMessages
 from agentscope_reme.typed.recalling import Recalled
 from agentscope_reme.typed.targets import Target
 
@@ -44,6 +46,7 @@ class TargetMemory(CheckpointCalls):
         self._target = target
         self._tools = target_tools(memory, target)
         self._turns = 0
+        self._growing = GrowingMessages()
 
     @property
     def settings(self) -> Settings:
@@ -93,7 +96,8 @@ class TargetMemory(CheckpointCalls):
     ) -> RecordResult:
         """Keep turns durably for the target; those that were kept before are left out."""
         given = await all_neutral(messages)
-        kept = await self._memory.record(self._target, given)
+        kept = await self._memory.record(self._target, self._growing.unkept(session_id, given))
+        self._growing.mark(session_id, given)
         appended = len(known_keys(kept.kept))
         if distil and kept.kept:
             self._turns += 1
@@ -108,8 +112,13 @@ class TargetMemory(CheckpointCalls):
         self._memory.learn_soon(self._target)
 
     async def archive(self, session_id: str, messages: Sequence[Any]) -> str:
-        """Keep what leaves a context window, as `record` does; there is no file to name."""
-        await self.record(session_id, messages, distil=False)
+        """Keep what leaves a context window, as `record` does; there is no file to name.
+
+        What was recorded before is not kept again, and what this memory answered never.
+        """
+        given = await all_neutral(messages)
+        said = [left for message in given if (left := self._without_answers(message)).blocks]
+        await self.record(session_id, said, distil=False)
         return ""
 
     async def auto_memory(
@@ -121,6 +130,11 @@ class TargetMemory(CheckpointCalls):
         return AutoMemoryResult(
             success=not done.failed, answer=done.answer, pending=done.pending > 0
         )
+
+    def _without_answers(self, message: Message) -> Message:
+        own = {tool.name for tool in self._tools}
+        kept = tuple(b for b in message.blocks if not (b.type == "tool_result" and b.name in own))
+        return message.model_copy(update={"blocks": kept})
 
     @property
     def _compactor(self) -> Compactor:

@@ -154,7 +154,7 @@ class BlockScanner:
             start = position
             while position < length and line[position] == " ":
                 position += 1
-            if position == length:
+            if position >= length:  # an empty item's content would stand beyond the line
                 self._nothing_left(matched)
                 return
             if position - start >= 4:

@@ -11,6 +11,7 @@ systems commit the child and its name in the parent in one transaction.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import re
 import secrets
@@ -23,7 +24,8 @@ from typing import BinaryIO, Final
 from agentscope_reme.errors import NotFound, StorageFailed
 
 _TEMPORARY: Final = re.compile(r"\..+\.[0-9a-f]{16}\.tmp", re.DOTALL)
-_LONGEST_STEM: Final = 60  # characters; the file's own name may already fill what a disk allows
+_LONGEST_STEM: Final = 60  # bytes; the file's own name may already fill what a disk allows
+_PIECE_BYTES: Final = 256 * 1024
 _NEW_FILE_MODE: Final = 0o666  # narrowed by the umask, as `open` does
 _WAY_OUT: Final = "Free space or fix the permissions, then try again; nothing half-written stays."
 
@@ -35,7 +37,7 @@ def is_temporary(name: str) -> bool:
 
 def is_temporary_of(name: str, finished: str) -> bool:
     """Whether `name` is an unfinished version of the file called `finished`."""
-    return is_temporary(name) and name.startswith(f".{finished[:_LONGEST_STEM]}.")
+    return is_temporary(name) and name.startswith(f".{_stem(finished)}.")
 
 
 class Disk:
@@ -60,8 +62,21 @@ class Disk:
             NotFound: nothing stands there.
             StorageFailed: it cannot be read.
         """
-        with _told(place, "reading"):
+        with told(place, "reading"):
             return place.read_bytes()
+
+    def digest(self, place: Path) -> str:
+        """The SHA-256 of a file in hex, as `content_hash`; the file need not fit into the memory.
+
+        Raises:
+            NotFound: nothing stands there.
+            StorageFailed: it cannot be read.
+        """
+        hashed = hashlib.sha256()
+        with told(place, "reading"), place.open("rb", buffering=0) as file:
+            while piece := file.read(_PIECE_BYTES):
+                hashed.update(piece)
+        return hashed.hexdigest()
 
     @contextlib.contextmanager
     def reading(self, place: Path) -> Iterator[BinaryIO]:
@@ -71,7 +86,7 @@ class Disk:
             NotFound: nothing stands there.
             StorageFailed: it cannot be read.
         """
-        with _told(place, "reading"), place.open("rb") as file:
+        with told(place, "reading"), place.open("rb") as file:
             yield file
 
     def replace(self, place: Path, data: bytes, *, mode: int | None = None) -> None:
@@ -99,7 +114,7 @@ class Disk:
         """
         temporary = _neighbour(place)
         try:
-            with _told(place, "writing"):
+            with told(place, "writing"):
                 place.parent.mkdir(parents=True, exist_ok=True)
                 self._write_new(temporary, data, _mode_of(place) if mode is None else mode)
         except StorageFailed:
@@ -113,7 +128,7 @@ class Disk:
         Raises:
             StorageFailed: the disk refused; the staged file is gone.
         """
-        with _told(place, "replacing"):
+        with told(place, "replacing"):
             try:
                 self._replace(temporary, place)
             except OSError:
@@ -135,7 +150,7 @@ class Disk:
         Raises:
             StorageFailed: the disk refused; the log is as long as before.
         """
-        with _told(place, "appending"):
+        with told(place, "appending"):
             try:
                 self._append_to(place, data)
                 return
@@ -150,7 +165,7 @@ class Disk:
         Raises:
             StorageFailed: the disk refused.
         """
-        with _told(place, "making the folder"):
+        with told(place, "making the folder"):
             place.mkdir(parents=True, exist_ok=True)
 
     def link_or_copy(self, src: Path, dst: Path) -> None:
@@ -162,7 +177,7 @@ class Disk:
             NotFound: `src` does not exist.
             StorageFailed: neither a link nor a copy could be made.
         """
-        with _told(src, "linking"):
+        with told(src, "linking"):
             dst.parent.mkdir(parents=True, exist_ok=True)
             try:
                 self._link(src, dst)
@@ -181,7 +196,7 @@ class Disk:
             NotFound: `src` does not exist.
             StorageFailed: the disk refused.
         """
-        with _told(src, "moving"):
+        with told(src, "moving"):
             dst.parent.mkdir(parents=True, exist_ok=True)
             self._replace(src, dst)
         if flush:
@@ -194,7 +209,7 @@ class Disk:
             NotFound: nothing stands there.
             StorageFailed: the disk refused.
         """
-        with _told(place, "removing"):
+        with told(place, "removing"):
             place.unlink()
         if flush:
             self.flush_folders([place.parent])
@@ -208,7 +223,7 @@ class Disk:
         if os.name == "nt" or not self._flushes:  # Windows opens no folders; NTFS journals names
             return
         for folder in dict.fromkeys(folders):
-            with contextlib.suppress(NotFound), _told(folder, "flushing"):
+            with contextlib.suppress(NotFound), told(folder, "flushing"):
                 descriptor = self._open(folder, os.O_RDONLY)
                 try:
                     self._flush(descriptor)
@@ -301,7 +316,12 @@ class _Restore:
 
 
 def _neighbour(place: Path) -> Path:
-    return place.with_name(f".{place.name[:_LONGEST_STEM]}.{secrets.token_hex(8)}.tmp")
+    return place.with_name(f".{_stem(place.name)}.{secrets.token_hex(8)}.tmp")
+
+
+def _stem(name: str) -> str:
+    """As much of a file's name as its unfinished version can carry; a cut character is marked."""
+    return name.encode("utf-8", "surrogatepass")[:_LONGEST_STEM].decode("utf-8", "replace")
 
 
 def _mode_of(place: Path) -> int | None:
@@ -317,12 +337,15 @@ def _last_byte(descriptor: int, length: int) -> bytes:
 
 
 @contextlib.contextmanager
-def _told(place: Path, doing: str) -> Iterator[None]:
+def told(place: Path, doing: str) -> Iterator[None]:
     """Turn what the operating system says into this library's errors."""
     try:
         yield
     except FileNotFoundError as error:
         raise NotFound(str(place), "no such file", "Check the path.") from error
+    except MemoryError as error:
+        reason = f"{doing} failed: it does not fit into the memory"
+        raise StorageFailed(str(place), reason, "Keep it elsewhere, or split it.") from error
     except OSError as error:
         reason = f"{doing} failed: {error.strerror or error}"
         raise StorageFailed(str(place), reason, _WAY_OUT) from error

@@ -34,6 +34,7 @@ from agentscope_reme.files.journal_lines import (
     dump_row,
     parse_line,
 )
+from agentscope_reme.files.looking import exists, is_file, names_in
 from agentscope_reme.schema import content_hash
 from agentscope_reme.workspace import Workspace
 
@@ -66,7 +67,7 @@ class Journal:
         """
         self._disk.make_folder(self._blobs)
         place = self._current()
-        if not place.exists():
+        if not exists(place):
             self._disk.append(place, b"")
 
     def new_id(self) -> str:
@@ -153,7 +154,7 @@ class Journal:
             NotFound: there is no such file.
             StorageFailed: it could not be kept.
         """
-        digest = content_hash(self._disk.read(place))
+        digest = self._disk.digest(place)
         blob = self._blobs / digest
         if not self._intact(digest):
             self._disk.link_or_copy(place, blob)
@@ -208,9 +209,7 @@ class Journal:
 
     def blobs(self) -> set[str]:
         """The hashes of all kept contents."""
-        if not self._blobs.is_dir():
-            return set()
-        return {place.name for place in self._blobs.iterdir() if SHA.fullmatch(place.name)}
+        return {name for name in names_in(self._blobs) if SHA.fullmatch(name)}
 
     def drop_months_before(self, moment: datetime) -> int:
         """Remove the files of months before the one of `moment`; returns how many.
@@ -227,13 +226,14 @@ class Journal:
     def _intact(self, digest: str) -> bool:
         """Whether the blob is there and unaltered; an altered one is taken away."""
         try:
-            self.blob(digest)
+            if self._disk.digest(self._blobs / digest) == digest:
+                return True
         except NotFound:
             return False
-        except StorageFailed:
-            self._disk.remove(self._blobs / digest, flush=False)
-            return False
-        return True
+        except StorageFailed:  # whoever asks is about to keep the same content again
+            pass
+        self._disk.remove(self._blobs / digest, flush=False)
+        return False
 
     def _lines_backwards(self, place: Path) -> Iterator[bytes]:
         """The lines of a log, last one first; only as much of it is read as is asked for."""
@@ -259,10 +259,5 @@ class Journal:
         return self._folder / max([name, *(place.name for place in newest)])
 
     def _files(self) -> list[Path]:
-        if not self._folder.is_dir():
-            return []
-        return sorted(
-            place
-            for place in self._folder.iterdir()
-            if _MONTH.fullmatch(place.name) and place.is_file()
-        )
+        months = (self._folder / n for n in names_in(self._folder) if _MONTH.fullmatch(n))
+        return sorted(place for place in months if is_file(place))

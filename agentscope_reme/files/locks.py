@@ -21,6 +21,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 from agentscope_reme.errors import StorageFailed
 from agentscope_reme.files.file_lock import FileLock
@@ -30,7 +31,7 @@ _SESSION, _COMMIT = 2, 3
 _PASSING = ("session", "claim")
 """Kinds of locks there may be ever more of."""
 
-_registry: dict[str, threading.Lock] = {}
+_registry: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
 _registry_guard = threading.Lock()
 _held = threading.local()
 _deadline: ContextVar[float | None] = ContextVar("deadline", default=None)
@@ -235,16 +236,19 @@ def _ranks() -> list[int]:
 
 
 def _guard_of(place: Path) -> threading.Lock:
-    """The lock that keeps threads of this process apart; file locks alone are per process."""
+    """The lock that keeps threads of this process apart; file locks alone are per process.
+
+    Who holds it or waits for it keeps the object, so all find the same one; one that nobody has is
+    forgotten, as there are ever more sessions.
+    """
     with _registry_guard:
         return _registry.setdefault(str(place), threading.Lock())
 
 
 def _forget_guards() -> None:
     """In a process that was forked: the threads that hold these are its parent's."""
-    global _registry_guard
-    _registry_guard = threading.Lock()
-    _registry.clear()
+    global _registry, _registry_guard
+    _registry, _registry_guard = WeakValueDictionary(), threading.Lock()
 
 
 if hasattr(os, "register_at_fork"):

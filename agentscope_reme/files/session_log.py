@@ -8,13 +8,13 @@ the newest. What cannot be read stays in the file byte for byte.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Final
 
 from agentscope_reme.clock import Clock
-from agentscope_reme.errors import NotFound
+from agentscope_reme.errors import BadPath, NotFound
 from agentscope_reme.files.disk import Disk
 from agentscope_reme.files.growing_file import Extension
 from agentscope_reme.files.locks import WorkspaceLocks
@@ -108,8 +108,9 @@ class _SessionFile:
     def _path_if_known(self) -> str | None:
         """`path`, where nobody wrote to the file since this process read or wrote it."""
         path = plain_file(self._folder, self.session_id)
-        with self._state(path) as state:
+        with suppress(BadPath), self._state(path) as state:  # a symlink that leads out may be there
             return path if is_same_session(state.known_session(), self.session_id) else None
+        return None
 
     def _append_at(self, path: str, messages: Sequence[Message]) -> Appended:
         with self._state(path) as state:

@@ -63,6 +63,9 @@ class SessionLogs:
 
         Files that nobody wrote to since the last look are not opened. One that cannot be read is
         passed over: an examination names it.
+
+        Raises:
+            StorageFailed: the folder of the logs cannot be listed or entered.
         """
         places = dialog_files(self._workspace)
         looks = {place: self._look(place) for place in places}

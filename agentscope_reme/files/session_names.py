@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import unicodedata
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote
 
-from agentscope_reme.errors import BadInput
+from agentscope_reme.errors import BadInput, BadPath
+from agentscope_reme.files.looking import is_file, names_in
 from agentscope_reme.files.session_lines import Header, parse_line
 from agentscope_reme.workspace import Workspace, encode_name, hashed_name
 
@@ -22,17 +25,27 @@ _HEADER_BYTES: Final = 64 * 1024
 
 
 def session_ids(workspace: Workspace) -> list[str]:
-    """The ids of all logged sessions, sorted, as their callers spelled them."""
+    """The ids of all logged sessions, sorted, as their callers spelled them.
+
+    Raises:
+        StorageFailed: their folder cannot be listed or entered.
+    """
     named = (session_id_of(place) for place in dialog_files(workspace))
     return sorted({session_id for session_id in named if session_id is not None})
 
 
 def odd_entries(workspace: Workspace) -> dict[str, str]:
-    """What stands among the session logs and is none: why, by path."""
+    """What stands among the session logs and is none: why, by path.
+
+    Raises:
+        StorageFailed: their folder cannot be listed or entered.
+    """
     found: dict[str, str] = {}
-    for place in _entries_of(workspace.root / DIALOG_FOLDER):
+    for place in _entries_of(workspace, DIALOG_FOLDER):
         path = f"{DIALOG_FOLDER}/{place.name}"
-        if not place.is_file():
+        if _leads_out(workspace, place):
+            found[path] = "a symlink that leads where no path may; it is passed over"
+        elif not is_file(place):
             found[path] = "not a file; it is passed over"
         elif session_id_of(place) is None:
             found[path] = "it cannot be read, or its session id names no session; passed over"
@@ -40,8 +53,12 @@ def odd_entries(workspace: Workspace) -> dict[str, str]:
 
 
 def dialog_files(workspace: Workspace) -> list[Path]:
-    """The files of all session logs, in no order."""
-    return _logs_in(workspace.root / DIALOG_FOLDER)
+    """The files of all session logs, in no order.
+
+    Raises:
+        StorageFailed: their folder cannot be listed or entered.
+    """
+    return [p for p in _entries_of(workspace, DIALOG_FOLDER) if _is_log(workspace, p)]
 
 
 def session_file(workspace: Workspace, folder: str, session_id: str) -> str:
@@ -53,17 +70,17 @@ def session_file(workspace: Workspace, folder: str, session_id: str) -> str:
 
     Raises:
         BadInput: the id cannot name a file.
+        StorageFailed: the folder cannot be listed or entered.
     """
     encoded = encode_name(session_id)
     normal = _normal(session_id)
     hashed = hashed_name(normal, encoded)
-    root = workspace.root / folder
-    own = _file_of(normal, root, (encoded, hashed))
+    own = _file_of(workspace, folder, normal, (encoded, hashed))
     if own is None:
-        taken = {place.name.casefold() for place in _entries_of(root)}
+        taken = {place.name.casefold() for place in _entries_of(workspace, folder)}
         free = hashed if (encoded + _SUFFIX).casefold() in taken else encoded
         # What took the name may be this session's own file, created since the first look.
-        own = _file_of(normal, root, (encoded, hashed)) or free
+        own = _file_of(workspace, folder, normal, (encoded, hashed)) or free
     return f"{folder}/{own}{_SUFFIX}"
 
 
@@ -85,24 +102,44 @@ def _normal(session_id: str) -> str:
     return unicodedata.normalize("NFC", session_id)
 
 
-def _file_of(normal: str, root: Path, names: tuple[str, ...]) -> str | None:
+def _file_of(workspace: Workspace, folder: str, normal: str, names: tuple[str, ...]) -> str | None:
     """Which of these files belongs to the session."""
     for name in names:
-        place = root / (name + _SUFFIX)
-        held = session_id_of(place) if place.is_file() else None
+        place = workspace.root / folder / (name + _SUFFIX)
+        held = session_id_of(place) if _is_log(workspace, place) else None
         if is_same_session(held, normal):
             return name
     return None
 
 
-def _logs_in(folder: Path) -> list[Path]:
-    return [place for place in _entries_of(folder) if place.is_file()]
+def _is_log(workspace: Workspace, place: Path) -> bool:
+    try:
+        mode = os.lstat(place).st_mode  # one look for each log: there may be thousands
+    except OSError:
+        return is_file(place)  # says no, or why it cannot be said
+    if not stat.S_ISLNK(mode):
+        return stat.S_ISREG(mode)
+    return is_file(place) and not _leads_out(workspace, place)
 
 
-def _entries_of(folder: Path) -> list[Path]:
-    if not folder.is_dir():
+def _leads_out(workspace: Workspace, place: Path) -> bool:
+    """Whether a log is a symlink that no path may follow: it is nobody's evidence."""
+    try:
+        if os.path.islink(place):
+            workspace.real(place.relative_to(workspace.root).as_posix())
+    except BadPath:
+        return True
+    return False
+
+
+def _entries_of(workspace: Workspace, folder: str) -> list[Path]:
+    """What stands in a folder of logs; nothing where the folder itself leads out."""
+    try:
+        root = workspace.locate_normalised(folder)
+    except BadPath:
         return []
-    return [p for p in folder.iterdir() if p.suffix == _SUFFIX and not p.name.startswith(".")]
+    found = (root / name for name in names_in(root) if not name.startswith("."))
+    return [place for place in found if place.suffix == _SUFFIX]
 
 
 def session_id_of(place: Path) -> str | None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from agentscope_reme.files.looking import names_in
 from agentscope_reme.messages import Message
 from agentscope_reme.workspace import Workspace
 
@@ -50,8 +51,13 @@ def record_place(workspace: Workspace, name: str) -> Path:
 
 
 def record_places(workspace: Workspace) -> list[Path]:
-    """The places of all, oldest first."""
-    return sorted(records_folder(workspace).glob(f"*{_SUFFIX}"))
+    """The places of all, oldest first.
+
+    Raises:
+        StorageFailed: they cannot be listed.
+    """
+    folder = records_folder(workspace)
+    return sorted(folder / name for name in names_in(folder) if name.endswith(_SUFFIX))
 
 
 def parse_record(data: bytes) -> SummaryRecord:

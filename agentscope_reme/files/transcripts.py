@@ -20,6 +20,7 @@ from agentscope_reme.files.claude_code_rows import RowReader, TranscriptRow, row
 from agentscope_reme.files.disk import Disk
 from agentscope_reme.files.forgotten import ForgottenLines, forgotten_in
 from agentscope_reme.files.locks import WorkspaceLocks
+from agentscope_reme.files.looking import is_file
 from agentscope_reme.files.session_lines import header_line
 from agentscope_reme.files.session_names import session_file
 from agentscope_reme.messages import Message
@@ -57,7 +58,7 @@ def archived_transcript(workspace: Workspace, logged_id: str) -> str | None:
     if not logged_id.startswith(_PREFIX):
         return None
     path = session_file(workspace, TRANSCRIPT_FOLDER, logged_id.removeprefix(_PREFIX))
-    return path if workspace.locate_normalised(path).is_file() else None
+    return path if is_file(workspace.locate_normalised(path)) else None
 
 
 def find_transcript(session_id: str, projects_dir: Path | None = None) -> Path | None:
@@ -144,7 +145,7 @@ class TranscriptArchive:
         fresh: list[bytes] = []
         with self._locks.session(logged_as(self._session_id)):
             place = self._workspace.locate_normalised(self.path)
-            exists = place.is_file()
+            exists = is_file(place)
             if transcript is None and not exists:
                 raise NotFound(
                     self._session_id,

@@ -23,7 +23,7 @@ class HistoryResult(Result):
 
 
 class DiffResult(Result):
-    """A unified diff of one change; ``answer`` is the diff itself."""
+    """A unified diff of one change; ``answer`` is the diff, or what fits into an answer of it."""
 
     change_id: str
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 from collections.abc import Callable
 from typing import Final
 
@@ -42,6 +43,12 @@ class IndexUpkeep:
         self._tasks: dict[str, asyncio.Task[IndexResult]] = {}
         self._turn = asyncio.Lock()
         self.damages = 0
+        self._damaged_at = 0.0
+
+    @property
+    def repaired(self) -> int:
+        """How many `damages` were repaired, as far as that can be done."""
+        return self.damages - ("repair" in self._tasks)
 
     @property
     def queued(self) -> int:
@@ -60,7 +67,8 @@ class IndexUpkeep:
         index, store = self._vault.index, self._vault.store
         loop = asyncio.get_running_loop()
         self._turn = asyncio.Lock()
-        store.on_lost = lambda: self._tell(loop)
+        outside = contextvars.copy_context()
+        store.on_lost = lambda: self._tell(loop, outside)
         condition = await asyncio.to_thread(store.condition)
         first = self._begin("start", index.bring_in_step, report=False)
         done, _ = await asyncio.wait({first}, timeout=self._patience)
@@ -74,17 +82,18 @@ class IndexUpkeep:
         return IndexResult()
 
     async def whole_again(self, *, since: int) -> bool:
-        """Wait, as long as patience lasts, until damage found meanwhile is repaired.
+        """Wait until damage is repaired, as long as patience lasts from when it was found.
 
         Args:
-            since: `damages` before the caller looked at the index.
+            since: `repaired` before the caller looked at the index.
 
         Returns:
             Whether there was any: then it is worth looking again.
         """
         if self.damages == since:
             return False
-        await self.drain(self._patience)
+        age = asyncio.get_running_loop().time() - self._damaged_at
+        await self.drain(self._patience - age)
         return True
 
     async def drain(self, deadline_seconds: float) -> bool:
@@ -125,10 +134,12 @@ class IndexUpkeep:
         if error is not None and not isinstance(error, Closed):
             self._on_failure(_NAME, error)
 
-    def _tell(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _tell(self, loop: asyncio.AbstractEventLoop, outside: contextvars.Context) -> None:
+        """Repair soon; who found the damage may be in a hurry, the repair is not."""
         with contextlib.suppress(RuntimeError):  # the loop is closed: the next start repairs
-            loop.call_soon_threadsafe(self._repair)
+            loop.call_soon_threadsafe(self._repair, context=outside)
 
     def _repair(self) -> None:
         self.damages += 1
+        self._damaged_at = asyncio.get_running_loop().time()
         self._begin("repair", self._vault.index.bring_in_step)

@@ -37,18 +37,24 @@ class Opening:
         usable = opening is not None and opening.done() and not _failed(opening)
         return usable and self._closing is None
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether it was closed, or is being closed, and not begun again."""
+        return self._closing is not None
+
     async def start(self) -> None:
         """Open; again does nothing.
 
         Who is cancelled while waiting gives up the wait, not the start. After `close` it can be
-        started again.
+        started again, also after one that failed: that is told to whoever closed it.
 
         Raises:
             BadInput: it belongs to another event loop.
         """
         closing = self._closing
         if closing is not None:
-            await asyncio.shield(closing)
+            if not closing.done():  # one of an earlier event loop cannot be waited for here
+                await asyncio.wait({closing})
             if self._closing is closing:  # else another caller has begun anew meanwhile
                 self._closing = self._opening = None
         if self._opening is None or _failed(self._opening):

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from agentscope_reme.errors import ReMeError
-from agentscope_reme.jobs import Job, carried_out
+from agentscope_reme.jobs import Job, carried_out, job_meant
 from agentscope_reme.reme import ReMe
 from agentscope_reme.service.outcomes import Outcome, outcome_of, refused
 from agentscope_reme.service.schemas import checked
@@ -48,7 +48,8 @@ class JobRunner:
         """Run one job; whatever goes wrong is an outcome."""
         job = self.served.get(name)
         if job is None:
-            told = f"{name[:80]!r}: no such job. There are {', '.join(self.served)}."
+            advice = job_meant(name[:80], self.served) or f"There are {', '.join(self.served)}."
+            told = f"{name[:80]!r}: no such job. {advice}"
             return refused(404, "NoSuchJob", told)
         if self._running >= _MOST_AT_ONCE:
             return refused(503, "Busy", f"{self._running} jobs are running. Try again later.")

@@ -27,13 +27,15 @@ class ArchiveArguments(BaseModel):
 
 
 class ArchiveStep(SessionStep[RecordResult]):
-    """Appends messages, tool results included, to ``session/agentscope/`` and indexes them.
+    """Appends messages, tool results included, to ``session/agentscope/``; the index follows.
 
     Words that are in the session's log as well are searched there, once. So record first. A
     message the log was told to forget is not archived.
     """
 
+    reads_index = False
     logs = Ref(lambda parts: parts.logs)
+    log_indexing = Ref(lambda parts: parts.log_indexing)
 
     async def execute(self) -> RecordResult:
         """Archive the messages of the run.
@@ -42,15 +44,18 @@ class ArchiveStep(SessionStep[RecordResult]):
             BadInput: the session id is missing or cannot name a file.
             StorageFailed: the archive is as it was.
         """
-        return await asyncio.to_thread(self._archive, self.context.parse(ArchiveArguments))
+        arguments = self.context.parse(ArchiveArguments)
+        return await asyncio.to_thread(self._archive, arguments, asyncio.get_running_loop())
 
-    def _archive(self, arguments: ArchiveArguments) -> RecordResult:
+    def _archive(
+        self, arguments: ArchiveArguments, loop: asyncio.AbstractEventLoop
+    ) -> RecordResult:
         log = self.log_of(arguments.session_id)
         archive = self.logs.archive(arguments.session_id)
         kept = archive.append([*_noted(arguments, log)])
         path = archive.path
         if kept.written is not None or kept.appended or kept.superseded:
-            self.vault.log_changed(path, kept.written)
+            loop.call_soon_threadsafe(self.log_indexing.soon, path, kept.written)
         return RecordResult(
             answer=f"{kept.appended} message(s) kept in {path}.",
             session_path=path,

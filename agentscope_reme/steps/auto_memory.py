@@ -22,7 +22,9 @@ from agentscope_reme.steps.images import prepare_images, save_images
 from agentscope_reme.steps.record import RecordStep
 from agentscope_reme.steps.requests import NamedRequest, earlier_answer, fingerprint_of
 from agentscope_reme.steps.session import SessionStep, pending_sessions
+from agentscope_reme.tools.answer_limit import capped_lines
 
+_WHAT_IS_LEFT: Final = "`status` says what still waits."
 _LOCKS: Final = "named requests"
 
 
@@ -147,7 +149,8 @@ class AutoMemoryStep(SessionStep[AutoMemoryResult]):
         for one in ended.values():
             _add(total, one)
         if ended:
-            total.answer = "\n".join(f"{name}: {one.answer}" for name, one in ended.items())
+            rows = [f"{name}: {one.answer}" for name, one in ended.items()]
+            total.answer, _ = capped_lines(rows, self.settings.tool_answer_bytes, _WHAT_IS_LEFT)
         return total
 
 

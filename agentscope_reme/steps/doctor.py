@@ -8,13 +8,14 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict
 
-from agentscope_reme.errors import ReMeError
-from agentscope_reme.files.session_names import odd_entries, session_ids
+from agentscope_reme.errors import ReMeError, StorageFailed
+from agentscope_reme.files.session_names import DIALOG_FOLDER, odd_entries, session_ids
 from agentscope_reme.results import DoctorResult, Failure
 from agentscope_reme.schema import FileNode
 from agentscope_reme.steps.base import Ref
 from agentscope_reme.steps.session import SessionStep, open_log
 from agentscope_reme.store.indexer import FileIndexer, is_picture_place
+from agentscope_reme.tools.answer_limit import ALL_IN_FIELDS, capped_lines
 from agentscope_reme.vault.live_view import LiveView
 
 _TOO_LARGE: Final = "too_large"
@@ -79,8 +80,9 @@ class DoctorStep(SessionStep[DoctorResult]):
         rows = [f"{difference.item}: {difference.reason}" for difference in found]
         if repaired:
             rows.append(f"Repaired {repaired} index entries.")
+        answer, _ = capped_lines(rows, self.settings.tool_answer_bytes, ALL_IN_FIELDS)
         return DoctorResult(
-            answer="\n".join(rows) or f"No differences in {len(paths)} file(s).",
+            answer=answer or f"No differences in {len(paths)} file(s).",
             differences=found,
             repaired=repaired,
         )
@@ -136,9 +138,13 @@ class DoctorStep(SessionStep[DoctorResult]):
 
     def _in_logs(self) -> Iterator[Failure]:
         parts = self.context.application.components
-        for path, reason in odd_entries(self.workspace).items():
-            yield Failure(item=path, reason=reason)
-        for session_id in session_ids(self.workspace):
+        try:
+            odd, named = odd_entries(self.workspace), session_ids(self.workspace)
+        except StorageFailed as error:
+            yield Failure(item=DIALOG_FOLDER, reason=str(error))
+            return
+        yield from (Failure(item=path, reason=reason) for path, reason in odd.items())
+        for session_id in named:
             log = open_log(parts, session_id)
             try:
                 unreadable = log.read().unreadable

@@ -26,7 +26,7 @@ from agentscope_reme.steps.forget_telling import told
 from agentscope_reme.steps.forget_workings import Seeds, Workings, load
 from agentscope_reme.steps.search import SearchStep
 from agentscope_reme.steps.session import SessionStep
-from agentscope_reme.tools.answer_limit import capped
+from agentscope_reme.tools.answer_limit import ALL_IN_FIELDS, capped
 from agentscope_reme.tools.file_operations import FileOperations
 from agentscope_reme.tools.scope import OWNER, Scope
 from agentscope_reme.vault.erasure import Erasure
@@ -113,9 +113,7 @@ class ForgetStep(SessionStep[ForgetResult]):
                 result.similar = await self._similar(arguments.query, result.parts)
         else:
             result = await self._forget(arguments)
-        result.answer = capped(
-            told(result), self.settings.tool_answer_bytes, "The fields of the result list all."
-        )
+        result.answer = capped(told(result), self.settings.tool_answer_bytes, ALL_IN_FIELDS)
         return result
 
     def _show(self, arguments: ForgetArguments) -> ForgetResult:

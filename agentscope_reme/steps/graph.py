@@ -10,8 +10,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from agentscope_reme.results import GraphNode, GraphResult
 from agentscope_reme.schema import FileLink
+from agentscope_reme.settings import Settings
 from agentscope_reme.steps.base import BaseStep, Ref
 from agentscope_reme.store.base import BaseFileStore
+from agentscope_reme.tools.answer_limit import ALL_IN_FIELDS, capped_lines
 
 MOST_NODES: Final = 500
 """A walk stops here and says so."""
@@ -32,6 +34,7 @@ class TraverseStep(BaseStep[GraphResult]):
 
     workspace = Ref(lambda parts: parts.workspace)
     store = Ref(lambda parts: parts.store)
+    settings = Ref(lambda parts: parts.settings)
 
     async def execute(self) -> GraphResult:
         """Run the walk described by the run's values.
@@ -42,18 +45,20 @@ class TraverseStep(BaseStep[GraphResult]):
         arguments = self.context.parse(TraverseArguments)
         seed = self.workspace.normalise(arguments.path)
         self.store.refresh()
-        return await asyncio.to_thread(_walk, self.store, seed, arguments)
+        result = await asyncio.to_thread(_walk, self.store, seed, arguments)
+        return _within(result, self.settings)
 
 
 class SnapshotStep(BaseStep[GraphResult]):
     """All digest nodes, and their links to each other and to the daily cards behind them."""
 
     store = Ref(lambda parts: parts.store)
+    settings = Ref(lambda parts: parts.settings)
 
     async def execute(self) -> GraphResult:
         """Take the snapshot."""
         self.store.refresh()
-        return await asyncio.to_thread(self._snapshot)
+        return _within(await asyncio.to_thread(self._snapshot), self.settings)
 
     def _snapshot(self) -> GraphResult:
         nodes = self.store.nodes("digest/")
@@ -67,6 +72,13 @@ class SnapshotStep(BaseStep[GraphResult]):
             edge.target_path: 1 for edge in edges if edge.target_path.startswith("daily/")
         }
         return _graph(self.store, paths, edges, cut=False)
+
+
+def _within(result: GraphResult, settings: Settings) -> GraphResult:
+    """The result with as many links in its answer as an answer may have."""
+    lines = result.answer.split("\n")
+    result.answer, _ = capped_lines(lines, settings.tool_answer_bytes, ALL_IN_FIELDS)
+    return result
 
 
 def _walk(store: BaseFileStore, seed: str, arguments: TraverseArguments) -> GraphResult:

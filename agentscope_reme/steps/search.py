@@ -102,8 +102,8 @@ class SearchStep(BaseStep[SearchResult]):
             return NOTHING_NEW
         if arguments.for_prompt or self.index.is_catching_up:
             return NOTHING_FOUND
-        held = await asyncio.to_thread(self.store.stats)
-        return NOTHING_FOUND if held.chunks else EMPTY[self.language]
+        is_empty = await asyncio.to_thread(self.store.is_empty)
+        return EMPTY[self.language] if is_empty else NOTHING_FOUND
 
     async def _absence(
         self, arguments: SearchArguments, vector: list[float] | None, counts: BranchCounts
@@ -119,7 +119,7 @@ class SearchStep(BaseStep[SearchResult]):
     async def _is_current(self, arguments: SearchArguments) -> bool:
         """Whether what this memory recorded is in the index, now or within half the deadline."""
         most = None if arguments.deadline_ms is None else arguments.deadline_ms / 2000
-        return await self.log_indexing.drain(most)
+        return await self.log_indexing.drain(most) and not self.log_indexing.is_behind
 
     def _notice(
         self, arguments: SearchArguments, absence: Absence | None, *, is_current: bool

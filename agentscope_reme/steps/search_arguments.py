@@ -30,7 +30,7 @@ class SearchArguments(BaseModel):
     pictures: bool = True
     """Pictures may be among the hits."""
     limit: int = Field(default=5, ge=1, le=MOST_CANDIDATES)
-    min_score: float = 0.0
+    min_score: float = Field(default=0.0, allow_inf_nan=False)
     start_date: date | None = None
     end_date: date | None = None
     path_prefix: str | None = None

@@ -237,6 +237,10 @@ class BaseFileStore(ABC):
     def stats(self) -> StoreStats:
         """Counts, for `status()`."""
 
+    def is_empty(self) -> bool:
+        """Whether no chunk is there; asked by every search that finds nothing."""
+        return not self.stats().chunks
+
     def condition(self) -> StoreCondition:
         """What the index needs before it can be relied on."""
         return StoreCondition()

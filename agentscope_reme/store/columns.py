@@ -9,7 +9,6 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +18,6 @@ from agentscope_reme.store.postings import Floats, Found, Ints, Part
 
 Numbers = NDArray[np.intp]
 _NONE: Numbers = np.empty(0, np.intp)
-_ROUNDED_UP: Final = 1 + 1e-5
-"""A sum of some float32 gains is not larger than the exact one by more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +53,13 @@ class FoundTerms:
         of all of them together are below the floor, cannot lift a document by themselves (MaxScore:
         Turtle and Flood 1995, "Query evaluation: strategies and optimizations").
 
+        However many terms there are, rounding is no matter. A score is the float32 sum of gains in
+        the order of the terms, a bound that of the best gains in the same order, and a sum that is
+        rounded after each step does not shrink when its parts grow.
+
         Args:
             gains: what each entry of the lists adds to the score of its document.
-            floor: a score some document has, or 0.
+            floor: a score some document has, or 0; scores are gains added up in this order.
         """
         terms = len(self.weights)
         starts = [0, *self.ends[:-1]]
@@ -66,8 +67,9 @@ class FoundTerms:
         best = np.zeros(len(starts), np.float32)
         # For an empty list this is a gain of another one: too much, which does no harm.
         best[:begun] = np.maximum.reduceat(gains, starts[:begun])
-        reached = best.reshape(-1, terms).max(axis=0).cumsum()
-        term = min(int(reached.searchsorted(floor / _ROUNDED_UP)), terms - 1)
+        # `sum` would add in pairs, and so round otherwise.
+        reached = np.add.accumulate(best.reshape(-1, terms).max(axis=0), dtype=np.float32)
+        term = min(int(reached.searchsorted(np.float32(floor))), terms - 1)
         return self._between(term, terms - 1) if term else self.docs
 
     def _between(self, first: int, last: int) -> Numbers:

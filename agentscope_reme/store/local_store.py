@@ -59,6 +59,7 @@ _KEPT_CHANGES: Final = 10_000
 """Readers further behind load everything anew."""
 _KEPT_QUERIES: Final = 16
 """The same question is asked of the distilled layers and then of the sessions."""
+_ANY_CHUNK: Final = "SELECT 1 FROM chunks LIMIT 1"
 _WIDER: Final = 4
 """Of chunks of certain days, so many times as many are looked at until enough pass."""
 _Found = tuple[float, int, int]
@@ -330,6 +331,10 @@ class LocalFileStore(BaseFileStore):
     def stats(self) -> StoreStats:
         """Counts, for `status()`."""
         return self._run(lambda: count_everything(self._session))
+
+    def is_empty(self) -> bool:
+        """Whether no chunk is there."""
+        return self._run(lambda: self._connection.execute(_ANY_CHUNK).fetchone() is None)
 
     def condition(self) -> StoreCondition:
         """What the index needs before it can be relied on."""

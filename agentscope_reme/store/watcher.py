@@ -169,7 +169,7 @@ class WorkspaceWatcher:
             path = self._interesting(place)
             if path is None:
                 continue
-            if place.is_dir() and not place.is_symlink():
+            if os.path.isdir(place) and not os.path.islink(place):  # no where it may not look
                 # Files can be older than the watch on a folder that just appeared.
                 found.update(filter(None, map(self._interesting, _files_below(place))))
             else:

@@ -13,6 +13,7 @@ from typing import Any, Final
 from agentscope_reme.clock import Clock
 from agentscope_reme.errors import BadInput, BadPath, Conflict, NotFound
 from agentscope_reme.files.documents import MarkdownDocument
+from agentscope_reme.files.looking import is_folder
 from agentscope_reme.files.pins import is_person, is_pinned
 from agentscope_reme.files.views import FileView, ViewChange
 from agentscope_reme.files.wikilinks import parse_wikilinks
@@ -99,10 +100,13 @@ class Access:
             return self.view.read(path)
         raise self.missing(path)
 
+    def is_folder(self, path: str) -> bool:
+        """Whether a normalised path is a folder: one with files in the view, or an empty one."""
+        return bool(self.view.paths(path)) or is_folder(self.workspace.locate_normalised(path))
+
     def missing(self, path: str) -> NotFound:
         """The error for a path that does not exist, naming what may have been meant."""
-        inside = self.view.paths(path)
-        if inside or self.workspace.locate_normalised(path).is_dir():
+        if self.is_folder(path):
             return NotFound(path, "this is a folder", "Use `list` to see the files inside.")
         name = path.rsplit("/", 1)[-1].removesuffix(".md").casefold()
         close = [

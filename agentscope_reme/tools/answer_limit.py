@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Final
+
+ALL_IN_FIELDS: Final = "The fields of the result list all."
+"""Advice for an answer that says in words what a result holds in full."""
 
 
 def cut_to_bytes(text: str, limit: int) -> tuple[str, bool]:

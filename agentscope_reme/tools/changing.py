@@ -96,12 +96,13 @@ def edit(access: Access, path: str, old: str, new: str, replace_all: bool) -> Ch
 def delete(access: Access, path: str) -> ChangeResult:
     """See `FileOperations.delete`."""
     clean = access.writable(path)
-    files = [] if access.view.exists(clean) else access.view.paths(clean)
+    is_file = access.view.exists(clean)
+    files = [] if is_file else access.view.paths(clean)
     _refuse_card_folder(access, clean)
-    if not files and not access.view.exists(clean):
+    if not (is_file or files or access.is_folder(clean)):
         raise access.missing(clean)
     change = access.view.delete(clean)
-    what = f"{clean}/ with {counted(len(files), 'file')}" if files else clean
+    what = clean if is_file else f"{clean}/ with {counted(len(files), 'file')}"
     said = f"Deleted {what}; it is in the trash{_undo(change)}."
     answer = capped(said + _still_linking(change.inbound), access.answer_bytes, _ADVICE)
     return change_result(clean, change, answer)
@@ -116,7 +117,7 @@ def move(access: Access, src: str, dst: str, overwrite: bool, retarget: bool) ->
     if source == target or target.startswith(f"{source}/"):
         raise BadInput(dst, "the target is the source itself or inside it", "Choose another path.")
     _refuse_card_folder(access, source)
-    if not access.view.exists(source) and not access.view.paths(source):
+    if not (access.view.exists(source) or access.is_folder(source)):
         raise access.missing(source)
     change = access.view.move(source, target, overwrite=overwrite, retarget=retarget)
     said = f"Moved {source} to {target}{_undo(change)}."

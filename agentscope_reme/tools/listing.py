@@ -8,6 +8,7 @@ from typing import Final
 
 from agentscope_reme.errors import BadInput, NotFound, StorageFailed
 from agentscope_reme.files.documents import MarkdownDocument
+from agentscope_reme.files.looking import is_folder
 from agentscope_reme.results import FileEntry, ListResult, StatResult
 from agentscope_reme.schema import content_hash
 from agentscope_reme.tools.access import UNREADABLE, Access
@@ -74,7 +75,7 @@ def stat(access: Access, path: str) -> StatResult:
 
 def _stat_folder(access: Access, path: str) -> StatResult:
     inside = access.view.paths(path)
-    if not inside and not access.workspace.locate_normalised(path).is_dir():
+    if not inside and not is_folder(access.workspace.locate_normalised(path)):
         return StatResult(path=path, answer=f"{path} does not exist.")
     answer = f"{path}/ is a folder with {counted(len(inside), 'file')}; `list` shows them."
     return StatResult(path=path, exists=True, kind="folder", answer=answer)
@@ -106,7 +107,7 @@ def _below(access: Access, folder: str, recursive: bool) -> list[str]:
     if folder and not files:
         if access.view.exists(folder):
             return [folder]
-        if not access.workspace.locate_normalised(folder).is_dir():
+        if not is_folder(access.workspace.locate_normalised(folder)):
             raise NotFound(folder, "no such folder", "Use `list` without a path to see them all.")
     if recursive:
         return files

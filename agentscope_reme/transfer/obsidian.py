@@ -11,7 +11,7 @@ from typing import Final
 from agentscope_reme.files.text_encoding import decode_text
 from agentscope_reme.files.wikilinks import parse_wikilinks, retarget_wikilinks
 from agentscope_reme.transfer.found import Format, Found, LinkReport, Note, printable
-from agentscope_reme.transfer.sources import Source, is_vault, top_folder
+from agentscope_reme.transfer.sources import Source, is_vault
 from agentscope_reme.transfer.vault_links import VaultLinks, same_name
 from agentscope_reme.workspace import is_markdown
 
@@ -28,7 +28,7 @@ def find(source: Source, into: str, only_user: str) -> Found:
     Raises:
         BadInput: a file cannot be read.
     """
-    root = top_folder(source)
+    root = source.top_folder
     names = [name for name in source.names() if name.startswith(root)]
     old = [name.removeprefix(root) for name in names]
     label = _safe(source.name) or "vault"

@@ -78,6 +78,11 @@ class Source(ABC):
     def names(self) -> list[str]:
         """The files, sorted; hidden ones and links are left out."""
 
+    @property
+    def top_folder(self) -> str:
+        """The one folder an archive packs everything into, with a slash; or empty."""
+        return ""
+
     @abstractmethod
     def size(self, name: str) -> int:
         """How many bytes a file has."""
@@ -192,6 +197,13 @@ class ZipSource(Source):
             and not _has_hidden_part(name.removeprefix(self._hidden_top))
         )
 
+    @cached_property
+    def top_folder(self) -> str:
+        """The one folder everything is packed into, with a slash; or empty."""
+        tops = {name.partition("/")[0] if "/" in name else "" for name in self.names()}
+        only = tops.pop() if len(tops) == 1 else ""
+        return f"{only}/" if only and only not in PERMANENT_FOLDERS else ""
+
     def every_name(self) -> list[str]:
         """The files, hidden ones included."""
         return list(self._files)
@@ -287,15 +299,6 @@ def _has_hidden_part(name: str) -> bool:
     return any(part.startswith(_HIDDEN) or part == _FORKS for part in name.split("/"))
 
 
-def top_folder(source: Source) -> str:
-    """The one folder an archive packs everything into, with a slash; or empty."""
-    if isinstance(source, FolderSource):
-        return ""
-    tops = {name.partition("/")[0] if "/" in name else "" for name in source.names()}
-    only = tops.pop() if len(tops) == 1 else ""
-    return f"{only}/" if only and only not in PERMANENT_FOLDERS else ""
-
-
 def open_source(path: str | os.PathLike[str]) -> Source:
     """Open a folder, a ZIP archive or a file.
 
@@ -317,7 +320,7 @@ def open_source(path: str | os.PathLike[str]) -> Source:
 def is_vault(source: Source) -> bool:
     """Whether Obsidian has opened it: it leaves a folder of its own there."""
     if isinstance(source, ZipSource):
-        own = f"{top_folder(source)}.obsidian/"
+        own = f"{source.top_folder}.obsidian/"
         return any(name.startswith(own) for name in source.every_name())
     return isinstance(source, FolderSource) and (source.place / ".obsidian").is_dir()
 

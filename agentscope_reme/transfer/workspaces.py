@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from agentscope_reme.errors import BadMessage
 from agentscope_reme.messages import Message
 from agentscope_reme.transfer.found import Conversation, Format, Found, Note
-from agentscope_reme.transfer.sources import Source, is_vault, top_folder
+from agentscope_reme.transfer.sources import Source, is_vault
 from agentscope_reme.workspace import is_markdown
 
 _NOTES: Final = ("daily/", "digest/", "memory/", "resource/")
@@ -87,7 +87,7 @@ def _row(line: str) -> Message | Mapping[str, Any] | None:
 
 def _names_below_the_top(source: Source) -> tuple[str, list[str]]:
     """The folder an archive packs everything into, or nothing, and the names below it."""
-    root = top_folder(source)
+    root = source.top_folder
     return root, [name.removeprefix(root) for name in source.names()]
 
 

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict
-from typing import Any, Final
+from typing import Final
 
 from agentscope_reme.messages import Message
 from agentscope_reme.results import StatusResult
@@ -16,7 +16,7 @@ from agentscope_reme.runtime.serial_worker import SerialWorker
 from agentscope_reme.typed.conversations import PENDING, STATE
 from agentscope_reme.typed.learning import Learner
 from agentscope_reme.typed.memories import Memories
-from agentscope_reme.typed.memorizing import Memorized, Memorizer
+from agentscope_reme.typed.memorizing import SIMILAR, Memorized, Memorizer
 from agentscope_reme.typed.nodes import MemoryType, NodeFilter
 from agentscope_reme.typed.parts import Parts
 from agentscope_reme.typed.profile import CAPACITY
@@ -100,7 +100,12 @@ class TypedMemory:
         return result
 
     async def memorize(
-        self, targets: Sequence[Target], messages: Sequence[Message], **options: Any
+        self,
+        targets: Sequence[Target],
+        messages: Sequence[Message],
+        *,
+        hint: str = "",
+        similar: int = SIMILAR,
     ) -> Memorized:
         """As `Memorizer.memorize`; `close` waits for it within its deadline.
 
@@ -112,7 +117,7 @@ class TypedMemory:
         self._at_work += 1
         self._idle.clear()
         try:
-            return await self.memorizer.memorize(targets, messages, **options)
+            return await self.memorizer.memorize(targets, messages, hint=hint, similar=similar)
         finally:
             self._at_work -= 1
             if not self._at_work:

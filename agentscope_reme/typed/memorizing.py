@@ -33,6 +33,8 @@ from agentscope_reme.typed.tool_usage import STATISTICS, statistics_node, usage_
 
 LOOKED_AT: Final = 1000
 """How many conversations of a target, the newest, are searched for messages that come again."""
+SIMILAR: Final = 20
+"""How many old memories new ones are compared with, unless the caller says otherwise."""
 _REMEMBERED: Final = 256  # targets whose messages are known without asking the store
 
 _CALL: Final = "Start the memory again and repeat the call."
@@ -124,7 +126,7 @@ class Memorizer:
         messages: Sequence[Message],
         *,
         hint: str = "",
-        similar: int = 20,
+        similar: int = SIMILAR,
     ) -> Memorized:
         """Keep a conversation for every target, then draw from all that waits.
 
@@ -183,7 +185,7 @@ class Memorizer:
             into.statistics += counts
 
     async def catch_up(
-        self, target: Target, budget: CallBudget, *, into: Memorized, similar: int = 20
+        self, target: Target, budget: CallBudget, *, into: Memorized, similar: int = SIMILAR
     ) -> None:
         """Draw from the conversations of a target that wait: what failed least often first.
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from agentscope_reme.errors import NotFound, StorageFailed
 from agentscope_reme.files.disk import Disk, is_temporary
 from agentscope_reme.files.journal import FolderChange, JournalEntry, PathChange
-from agentscope_reme.schema import content_hash
+from agentscope_reme.files.looking import exists, is_folder
 from agentscope_reme.vault.tree import Tree
 
 
@@ -120,7 +120,7 @@ class Applier:
         for change in entry.changes:
             place = top / change.path
             with contextlib.suppress(NotFound, StorageFailed):
-                if change.after is None and content_hash(self._disk.read(place)) == change.before:
+                if change.after is None and self._disk.digest(place) == change.before:
                     self._disk.discard(place)
         for parent, _, _ in os.walk(top, topdown=False):
             with contextlib.suppress(OSError):  # something is left in it
@@ -207,7 +207,7 @@ class _Run:
             content = self._contents(change)
             if content is None:
                 return False
-            mode = None if place.exists() else self._mode_of_origin(change) or content.mode
+            mode = None if exists(place) else self._mode_of_origin(change) or content.mode
             temporary = self._disk.stage(place, content.data, mode=mode)
         self._disk.publish(temporary, place, flush=False)
         self._folders.append(place.parent)
@@ -240,7 +240,7 @@ class _Run:
     def _clear(self, folder: FolderChange) -> None:
         """Let nothing of a folder remain: what nobody planned for goes where the rest went."""
         source = self._tree.place(folder.path)
-        if not source.is_dir():
+        if not is_folder(source):
             return
         if folder.target is None:
             self._sweep(source, self._trash() / folder.path, folder.path)

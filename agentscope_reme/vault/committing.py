@@ -20,6 +20,7 @@ from typing import Final
 from agentscope_reme.errors import BadPath, Conflict, NotFound, ReMeError, StorageFailed
 from agentscope_reme.files.disk import Disk
 from agentscope_reme.files.journal import Journal, JournalEntry, PathChange
+from agentscope_reme.files.looking import exists
 from agentscope_reme.schema import content_hash
 from agentscope_reme.vault.applying import Applier, Content, Contents, is_atomic
 from agentscope_reme.vault.expiry import expire
@@ -145,7 +146,7 @@ class Committer:
 
     def _stage(self, change: PathChange, content: Content) -> Path:
         place = self._tree.place(change.path)
-        return self._disk.stage(place, content.data, mode=None if place.exists() else content.mode)
+        return self._disk.stage(place, content.data, mode=None if exists(place) else content.mode)
 
     def _apply(
         self, entry: JournalEntry, contents: Mapping[str, Content], staged: Mapping[str, Path]
@@ -215,7 +216,7 @@ class Committer:
             if renaming:
                 return True
             if change.after is None:
-                return not (self._tree.workspace.trash / entry.change_id / change.path).exists()
+                return not exists(self._tree.workspace.trash / entry.change_id / change.path)
             return self._tree.has_temporary(change.path)
 
         return is_unmade

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from agentscope_reme.files.journal import Journal
+from agentscope_reme.files.looking import names_in
 from agentscope_reme.vault.applying import Applier
 from agentscope_reme.vault.tree import Tree
 
@@ -40,8 +41,8 @@ def expire(
         removed += 1
     kept = {entry.change_id for entry in entries}
     trash = tree.workspace.trash
-    for place in trash.iterdir() if trash.is_dir() else ():
-        if _CHANGE_ID.fullmatch(place.name) and place.name not in kept:
-            applier.drop_trash(place.name)
+    for name in names_in(trash):
+        if _CHANGE_ID.fullmatch(name) and name not in kept:
+            applier.drop_trash(name)
             removed += 1
     return removed

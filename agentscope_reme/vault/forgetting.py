@@ -20,6 +20,7 @@ from agentscope_reme.errors import BadPath, Conflict, NotFound, StorageFailed
 from agentscope_reme.files.disk import Disk
 from agentscope_reme.files.journal import Journal, JournalEntry, PathChange
 from agentscope_reme.files.journal_lines import dump_entry, dump_row
+from agentscope_reme.files.looking import exists, names_in
 from agentscope_reme.files.traces import Traces
 from agentscope_reme.schema import content_hash
 from agentscope_reme.vault.erasure import Erasure, Plan, Receipt, Rewrite, Staged
@@ -66,7 +67,7 @@ class Eraser:
         Raises:
             StorageFailed: it cannot be read.
         """
-        if not self._place.exists():
+        if not exists(self._place):
             return None
         plan = self._plan()
         return () if plan is None else tuple(plan.sessions)
@@ -112,7 +113,7 @@ class Eraser:
 
     def tidy(self) -> None:
         """Drop what was staged and never decided, or is done; under the commit lock."""
-        if not self._place.exists():
+        if not exists(self._place):
             self._clear_folder()
 
     def _refuse_changed(self, erasure: Erasure) -> None:
@@ -273,7 +274,7 @@ class Eraser:
     def _take(self, name: str, before: str | None, touched: list[Path]) -> None:
         place = self._safe(name)
         with contextlib.suppress(NotFound):
-            if before is not None and content_hash(self._disk.read(place)) != before:
+            if before is not None and self._disk.digest(place) != before:
                 self.left_alone.append(name)
                 return
             self._disk.remove(place, flush=False)
@@ -319,9 +320,8 @@ class Eraser:
 
     def _clear_folder(self) -> None:
         """Remove what was staged; nothing is decided while this runs."""
-        if not self._folder.is_dir():
-            return
-        for place in sorted(self._folder.iterdir(), key=lambda p: p != self._place):
-            self._disk.discard(place)
+        names = names_in(self._folder)
+        for name in sorted(names, key=lambda name: name != self._place.name):
+            self._disk.discard(self._folder / name)
         with contextlib.suppress(OSError):
             os.rmdir(self._folder)

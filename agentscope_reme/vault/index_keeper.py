@@ -142,14 +142,16 @@ class IndexKeeper:
         self._mark_clean(paths)
         return True
 
-    def retry(self) -> None:
+    def retry(self) -> bool:
         """Index what is dirty, under the commit lock.
 
         Files that made no sense are passed over until they change.
+
+        Returns:
+            Whether none of the others is left.
         """
         waiting = [path for path in self.dirty if self._may_succeed(path)]
-        if waiting:
-            self.follow(waiting)
+        return not waiting or self.follow(waiting)
 
     def mark_dirty(self, paths: Iterable[str]) -> None:
         """Remember durably that the index lags behind on these paths; under the commit lock."""

@@ -192,9 +192,7 @@ def _moved_files(
     going: list[PathChange] = []
     contents: dict[str, Content] = {}
     for old, new in moves.items():
-        data = tree.read(old)
-        before = content_hash(data)
-        text = _retargeted(old, data, mapping)
+        before, text = _as_moved(tree, old, mapping)
         if text is not None:
             contents[new] = Content(text)
         after = before if text is None else content_hash(text)
@@ -202,6 +200,17 @@ def _moved_files(
         arriving.append(PathChange(new, there, after, origin=old))
         going.append(PathChange(old, before, None))
     return arriving, going, contents
+
+
+def _as_moved(tree: Tree, path: str, mapping: Mapping[str, str]) -> tuple[str, bytes | None]:
+    """A moving file's hash, and the file with its links rewritten if any of them moves."""
+    if mapping and is_markdown(path):
+        data = tree.read(path)
+        return content_hash(data), _retargeted(path, data, mapping)
+    before = tree.hash(path)  # a file without links may be larger than the memory
+    if before is None:
+        raise NotFound(path, "nothing stands there", "Check the path with `list`.")
+    return before, None
 
 
 def _rewritten(

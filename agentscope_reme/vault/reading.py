@@ -6,6 +6,7 @@ import contextlib
 
 from agentscope_reme.errors import NotFound
 from agentscope_reme.files.journal import Journal
+from agentscope_reme.files.looking import is_file
 from agentscope_reme.results import ChangeRecord, Failure
 from agentscope_reme.schema import FileLink
 from agentscope_reme.store.base import BaseFileStore
@@ -39,7 +40,7 @@ class WorkspaceReader:
             BadPath: the path is unsafe.
             StorageFailed: the workspace is gone, which says nothing about the file.
         """
-        return self._tree.place(self._tree.name(path)).is_file() or self._is_nothing()
+        return is_file(self._tree.place(self._tree.name(path))) or self._is_nothing()
 
     def read(self, path: str) -> bytes:
         """The bytes of a file.

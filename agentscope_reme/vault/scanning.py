@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Final, Protocol
 
-from agentscope_reme.errors import BadPath, NotFound
+from agentscope_reme.errors import BadPath, NotFound, StorageFailed
 from agentscope_reme.progress import followed, report_progress
 from agentscope_reme.results import Failure, IndexResult
 from agentscope_reme.schema import content_hash
@@ -142,7 +142,11 @@ class Scanner:
         missing: dict[str, None] = {}
         failed: list[Failure] = []
         for path in self._named(paths):
-            folder = not self._tree.is_link(path) and self._tree.is_folder(path)
+            try:
+                folder = not self._tree.is_link(path) and self._tree.is_folder(path)
+            except StorageFailed as error:  # what the index has of it stays
+                failed.append(Failure(item=path, reason=str(error)))
+                continue
             seen = self._tree.seen(path)
             below, trouble = self._tree.walk(path) if folder else ([], [])
             found = [*below, *([seen] if seen else [])]

@@ -11,10 +11,10 @@ from itertools import starmap
 from pathlib import Path
 from typing import Final, NamedTuple, overload
 
-from agentscope_reme.errors import BadPath, NotFound
+from agentscope_reme.errors import BadPath, NotFound, StorageFailed
 from agentscope_reme.files.disk import Disk, is_temporary, is_temporary_of
+from agentscope_reme.files.looking import is_file, is_folder, is_special, names_in
 from agentscope_reme.results import Failure
-from agentscope_reme.schema import content_hash
 from agentscope_reme.workspace import INTERNAL_FOLDERS, LONGEST_PLAIN_NAME, Workspace, is_plain
 
 _LONGEST_NAME: Final = 255  # bytes, on every file system we know
@@ -98,7 +98,7 @@ class Tree:
             BadPath: the path is unsafe, or a symlink: that is for its owner to remove.
         """
         spelled = self._spelled(path)
-        if (self.workspace.root / spelled).is_symlink():
+        if os.path.islink(self.workspace.root / spelled):
             raise BadPath(path, "this is a symlink", "Name the file or folder it points to.")
         return self.workspace.real(spelled)
 
@@ -133,10 +133,10 @@ class Tree:
             StorageFailed: the file cannot be read.
         """
         place = self.place(path)
-        if not place.is_file():
+        if not is_file(place):
             return None
         with contextlib.suppress(NotFound):  # removed since we looked
-            return content_hash(self._disk.read(place))
+            return self._disk.digest(place)
         return None
 
     def read(self, path: str) -> bytes:
@@ -147,7 +147,7 @@ class Tree:
             StorageFailed: the file cannot be read.
         """
         place = self.place(path)
-        if not place.is_file():
+        if not is_file(place):
             raise NotFound(path, "no such file", "Check the path with `list`.")
         return self._disk.read(place)
 
@@ -171,7 +171,7 @@ class Tree:
 
     def is_folder(self, path: str) -> bool:
         """Whether a folder stands at a normalised path."""
-        return self.place(path).is_dir()
+        return is_folder(self.place(path))
 
     def same_file(self, one: str, other: str) -> bool:
         """Whether two spellings are one file or folder, as on disks that fold case."""
@@ -183,14 +183,17 @@ class Tree:
         """Make sure a file can stand at a normalised path.
 
         Raises:
-            BadPath: a folder stands there, or a file stands where a folder is needed.
+            BadPath: a folder or no regular file stands there, or a file stands where a folder is
+                needed.
         """
         if self.is_folder(path):
             raise BadPath(path, "a folder stands there", _ELSEWHERE)
+        if is_special(self.place(path)):
+            raise BadPath(path, "a pipe, socket or device stands there", _ELSEWHERE)
         parts = path.split("/")
         for depth in range(1, len(parts)):
             above = "/".join(parts[:depth])
-            if self.place(above).is_file():
+            if is_file(self.place(above)):
                 raise BadPath(path, f"`{above}` is a file, not a folder", _ELSEWHERE)
 
     def refuse_foreign(self, path: str) -> None:
@@ -232,24 +235,26 @@ class Tree:
         return SeenFiles(found), failed
 
     def everything_below(self, folder: str) -> list[str]:
-        """Regular files below a folder, hidden ones included, unfinished ones not, sorted."""
+        """Regular files below a folder, hidden ones included, unfinished ones not, sorted.
+
+        Raises:
+            StorageFailed: a folder cannot be listed or entered; what is in it would be left out.
+        """
         root = self.place(folder)
         found = []
-        for parent, _, names in os.walk(root):
-            places = (Path(parent, name) for name in names)
+        for parent, _, names in os.walk(root, onerror=_refuse_unlisted):
+            places = (Path(parent, name) for name in names if not is_temporary(name))
             found += [
                 f"{folder}/{place.relative_to(root).as_posix()}"
                 for place in places
-                if place.is_file() and not place.is_symlink() and not is_temporary(place.name)
+                if not os.path.islink(place) and is_file(place)
             ]
         return sorted(found)
 
     def has_temporary(self, path: str) -> bool:
         """Whether an unfinished version of a file stands beside its place."""
         place = self.place(path)
-        folder = place.parent
-        names = os.listdir(folder) if folder.is_dir() else []
-        return any(is_temporary_of(name, place.name) for name in names)
+        return any(is_temporary_of(name, place.name) for name in names_in(place.parent))
 
     def sweep_temporaries(self) -> int:
         """Remove unfinished files; called under the commit lock, when nobody is writing one."""
@@ -315,6 +320,13 @@ class Tree:
         return self._folds_case
 
 
+def _refuse_unlisted(error: OSError) -> None:
+    if not isinstance(error, FileNotFoundError):  # it may go while we look
+        raise StorageFailed(
+            str(error.filename), f"listing failed: {error.strerror}", "Fix the permissions."
+        ) from error
+
+
 def spelled_on_disk(root: Path, path: str) -> str:
     """A path with every existing component spelled the way its folder lists it.
 
@@ -325,8 +337,7 @@ def spelled_on_disk(root: Path, path: str) -> str:
     spelled: list[str] = []
     for part in path.split("/"):
         folder = root.joinpath(*spelled)
-        names = os.listdir(folder) if folder.is_dir() else []
-        alike = [name for name in names if _folded(name) == _folded(part)]
+        alike = [name for name in names_in(folder) if _folded(name) == _folded(part)]
         spelled.append(part if part in alike or not alike else alike[0])
     return "/".join(spelled)
 

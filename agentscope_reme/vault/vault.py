@@ -316,6 +316,18 @@ class Vault(WorkspaceReader):
         self._refuse_closed()
         return self._logs.follow(self._tree.name(path), written)
 
+    def retry(self) -> bool:
+        """Index what is in `dirty`, as every change does.
+
+        Returns:
+            Whether nothing is left but files that make no sense as they are.
+
+        Raises:
+            StorageFailed: another process keeps the commit lock, or the disk refused.
+        """
+        with self._exclusive():
+            return self._keeper.retry()
+
     @contextlib.contextmanager
     def _exclusive(self) -> Iterator[None]:
         """The commit lock, with nothing unfinished left by others."""

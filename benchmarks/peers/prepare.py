@@ -29,15 +29,14 @@ def is_prepared() -> bool:
 
 
 def prepare() -> None:
-    """Create or update the environment.
+    """Create the environment, anew where it stands for something else.
 
     Raises:
         CalledProcessError: the packages could not be installed.
     """
     if is_prepared():
         return
-    if not interpreter().exists():
-        venv.create(HOME, with_pip=True)
+    venv.create(HOME, clear=True, with_pip=True)  # it may be half made, by another Python
     pip = [str(interpreter()), "-m", "pip", "install", "--quiet", "--upgrade", "pip>=25.1"]
     subprocess.run(pip, check=True)
     subprocess.run([*pip[:5], "--requirement", str(REQUIREMENTS)], check=True)

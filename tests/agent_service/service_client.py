@@ -82,13 +82,15 @@ class Person:
         message = UserMsg("user", text).model_dump(mode="json")
         return await self._send(session_id, message, until)
 
-    async def confirm(self, session_id: str, asked: dict[str, Any]) -> list[dict[str, Any]]:
-        """Allow the tool calls a reply waits for; gives the events until its end."""
-        allowed = [{"confirmed": True, "tool_call": call} for call in asked["tool_calls"]]
+    async def decide(
+        self, session_id: str, asked: dict[str, Any], *, confirmed: bool
+    ) -> list[dict[str, Any]]:
+        """Allow or refuse the tool calls a reply waits for; gives the events until its end."""
+        decided = [{"confirmed": confirmed, "tool_call": call} for call in asked["tool_calls"]]
         verdict = {
             "type": "USER_CONFIRM_RESULT",
             "reply_id": asked["reply_id"],
-            "confirm_results": allowed,
+            "confirm_results": decided,
         }
         return await self._send(session_id, verdict, "REPLY_END")
 

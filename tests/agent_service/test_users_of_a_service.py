@@ -115,8 +115,9 @@ async def test_a_talk_goes_on_where_a_stopped_service_left_it(
     assert texts == ["first", "I see.", "second", "I see.", "third", "I see."]
 
 
+@pytest.mark.parametrize("confirmed", [True, False])
 async def test_a_reply_that_waits_for_permission_is_recorded_once(
-    tmp_path: Path, provider: LoopbackProvider
+    tmp_path: Path, provider: LoopbackProvider, confirmed: bool
 ) -> None:
     """The service is started anew in between: another agent and another middleware go on."""
 
@@ -137,7 +138,7 @@ async def test_a_reply_that_waits_for_permission_is_recorded_once(
     assert [role for role, _ in turns(log)] == ["user"]
     async with running_service(tmp_path) as address:
         again = Person(ann.at(address), ann.agent_id, ann.model)
-        await again.confirm(talk, asked)
+        await again.decide(talk, asked, confirmed=confirmed)
         await again.leave()
     assert turns(log) == [
         ("user", ["text"]),

@@ -26,6 +26,7 @@ from tests.agentscope_v2.agents import Weather, make_agent, saved_and_loaded, us
 
 MOVES: Final = (
     "talk",
+    "use an id again",
     "use a tool",
     "use two tools at once",
     "ask for permission",
@@ -127,6 +128,15 @@ class Talk:
 
     async def _talk(self) -> None:
         await self._heard(self._says())
+
+    async def _use_an_id_again(self) -> None:
+        """Of a message the agent still has, as an application does that numbers them anew."""
+        known = [msg.id for msg in self.agent.state.context if msg.role == "user"]
+        self._lines = deque([self._says()])
+        asked = self._asks()
+        if known:
+            asked.id = known[-1]
+        await self._listen(asked)
 
     async def _use_a_tool(self) -> None:
         await self._heard(self._calls("weather"), self._says())

@@ -35,7 +35,8 @@ def play(*answers: Any) -> Any:
 
 
 def small_agent(memory: InMemoryService, *answers: Any, **options: Any) -> Agent:
-    middleware = ReMeMemoryMiddleware(memory, mode="off", compact=options.pop("compact", True))
+    kept = {what: options.pop(what, True) for what in ("record", "compact")}
+    middleware = ReMeMemoryMiddleware(memory, mode="off", **kept)
     model = ScriptedChatModel(play(*answers), context_size=options.pop("window", WINDOW))
     return make_agent(model, middlewares=[middleware], **options)
 
@@ -56,6 +57,14 @@ async def test_dropped_turns_are_archived_and_recorded_once(memory: InMemoryServ
     assert recorded == ["first", "one", "second", "two"]
     assert "so far" not in str(memory.sessions)
     assert memory.distilled_after == [True, False, True]
+
+
+async def test_who_wants_nothing_recorded_gets_nothing_archived(memory: InMemoryService) -> None:
+    agent = small_agent(memory, f"one {LONG}", "two", record=False)
+    await agent.reply(user(f"first {LONG}"))
+    await agent.reply(user(f"second {LONG}"))
+    assert agent.state.summary
+    assert (memory.sessions, memory.archives) == ({}, {})
 
 
 async def test_a_reply_cut_in_the_middle_loses_no_step(memory: InMemoryService) -> None:

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import base64
 import inspect
 import json
+from pathlib import Path
 
 import pytest
 from agentscope.agent import Agent
 from agentscope.event import ReplyEndEvent
 from agentscope.formatter import DeepSeekChatFormatter
-from agentscope.message import AssistantMsg, Base64Source, DataBlock, HintBlock, TextBlock, UserMsg
+from agentscope.message import (
+    AssistantMsg,
+    Base64Source,
+    DataBlock,
+    HintBlock,
+    TextBlock,
+    URLSource,
+    UserMsg,
+)
 from pydantic import BaseModel
 
 from agentscope_reme.agentscope_v2 import ReMeMemoryMiddleware
 from agentscope_reme.agentscope_v2.scripted import ScriptedChatModel
 from agentscope_reme.messages import DataBlock as Data
 from agentscope_reme.messages import ToolCallBlock, ToolResultBlock
-from agentscope_reme.testing import Text, ToolCall
+from agentscope_reme.testing import Request, Text, ToolCall
 from tests.agentscope_v2.agents import (
     PIXEL,
     Weather,
@@ -114,6 +124,23 @@ async def test_every_image_is_recorded_although_the_agent_keeps_five(
     await agent.reply(UserMsg("Ann", [TextBlock(text="look"), *map(picture, range(7))]))
     (asked, _) = memory.log("s1")
     assert [b.data for _, b in asked.images()] == [f"{PIXEL}{n}" for n in range(7)]
+
+
+async def test_a_file_that_is_moved_during_the_reply_is_recorded(
+    memory: InMemoryService, tmp_path: Path
+) -> None:
+    attached = tmp_path / "zebra.png"
+    attached.write_bytes(b"a zebra")
+    source = URLSource.model_validate({"url": attached.as_uri(), "media_type": "image/png"})
+
+    def move(_: Request) -> str:
+        attached.rename(tmp_path / "moved.png")
+        return "Moved."
+
+    agent = make_agent([move], middlewares=[ReMeMemoryMiddleware(memory)])
+    await agent.reply(UserMsg("Ann", [TextBlock(text="Move it."), DataBlock(source=source)]))
+    ((_, image),) = memory.log("s1")[0].images()
+    assert base64.b64decode(image.data or "") == b"a zebra"
 
 
 async def test_an_image_the_model_cannot_take_is_recorded(memory: InMemoryService) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks import locomo
 from benchmarks.chinese_terms import KINDS, chinese_task, hit_rates
-from benchmarks.locomo_data import Conversation, read_conversation
+from benchmarks.locomo_data import Conversation, read_conversation, read_conversations
 
 
 def turn(number: str, speaker: str, text: str, **more: str) -> dict[str, str]:
@@ -90,6 +90,24 @@ def test_the_report_shows_every_setup_and_category(
     assert "MISS" not in out
 
 
+def test_the_file_of_its_authors_is_a_list_and_its_neighbours_are_passed_by(tmp_path: Path) -> None:
+    talk = {key: value for key, value in CONVERSATION.items() if key != "qa"}
+    rows = [
+        {"sample_id": f"conv-{number}", "qa": CONVERSATION["qa"], "conversation": talk}
+        for number in (26, 30)
+    ]
+    (tmp_path / "locomo10.json").write_text(json.dumps(rows), "utf-8")
+    (tmp_path / "personas.json").write_text(json.dumps({"train": [{"speaker": "Ann"}]}), "utf-8")
+    (tmp_path / "texts.json").write_text(json.dumps(["a", 1]), "utf-8")
+
+    found = read_conversations(tmp_path)
+
+    assert [(one.name, len(one.sessions), len(one.questions)) for one in found] == [
+        ("26", 2, 3),
+        ("30", 2, 3),
+    ]
+
+
 def test_without_data_it_says_so_and_is_no_failure(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -98,7 +116,8 @@ def test_without_data_it_says_so_and_is_no_failure(
     assert locomo.main(words) == 0
 
     out = capsys.readouterr().out
-    assert f"No LoCoMo files in {tmp_path / 'none'}" in out
+    assert f"No LoCoMo files in {tmp_path / 'none'}: get data/locomo10.json from " in out
+    assert "github.com/snap-research/LoCoMo and pass --data FOLDER" in out
     assert "Chinese hit@10" in out
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from agentscope_reme.chat.words import say
 from tests.chat.conftest import Begin
 from tests.chat.talk import Talk, is_checkpoint_call, is_summary_run, noting
@@ -132,6 +134,22 @@ async def test_no_note_is_promised_before_it_is_written(talk: Talk) -> None:
     day = talk.assistant.memory.clock.today().isoformat()
     assert "Oslo in May" in notes(talk)
     assert list((talk.root / "memory").iterdir()) == [talk.root / f"memory/{day}.md"]
+
+
+async def test_what_a_saving_wrote_is_known_whatever_was_changed_since(
+    talk: Talk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agentscope_reme.chat.memory._LOOKED_BACK", 1)
+    talk.provider.respond_with(noting(note="- Oslo in May"))
+    await talk.say("we travel to Oslo in May")
+    await talk.assistant.begin_anew(talk.seen)
+    await talk.saved()
+    memory = talk.assistant.memory
+    for number in range(2):
+        memory.saver().write(f"memory/other{number}.md", "something else")
+    await talk.assistant.tell_savings(talk.seen)
+    day = memory.clock.today().isoformat()
+    assert talk.seen.notices[-1] == ("saved", {"paths": f"memory/{day}.md"})
 
 
 async def test_an_exit_writes_nothing_by_itself(begin: Begin) -> None:

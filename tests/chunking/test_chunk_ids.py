@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from agentscope_reme.chunking import MarkdownFileChunker
 from agentscope_reme.files import MarkdownDocument
 
@@ -28,6 +30,13 @@ def test_equal_sections_are_told_apart() -> None:
     text = "# A\n\nsame words here\n\n# B\n\nother words\n\n# A\n\nsame words here\n"
     found = ids(text)
     assert len(set(found)) == len(found) == 3
+
+
+@pytest.mark.parametrize("empty", ["#", "## ##\n"])
+def test_a_section_without_a_title_is_told_from_text_above_all_sections(empty: str) -> None:
+    same = "x" * 90
+    found = ids(f"{same}\n{empty}\n{same}{same}")
+    assert len(set(found)) == len(found) > 3
 
 
 def test_another_file_has_other_ids() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from agentscope_reme.cli import main
 from agentscope_reme.cli.catalogue import catalogue
-from agentscope_reme.jobs import MODEL_JOBS, jobs
+from agentscope_reme.jobs import MODEL_JOBS, READING_JOBS, jobs
 from tests.loopback import LoopbackProvider, Reply, Request
 
 TURNS = [{"id": "m1", "role": "user", "content": "The zebra vault opens at nine."}]
@@ -93,14 +93,15 @@ def test_settings_and_users_belong_to_every_job(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["serch", "query=a"], "no such job"),
+        (["serch", "query=a"], "no such job. Did you mean search or node_search?"),
+        (["x-y-z", "query=a"], "no such job. `agentscope-reme --help` lists them."),
         (["search"], "'query'"),
         (["search", "query=a", "limt=3"], "Did you mean limit?"),
         (["undo", "id=1"], "Did you mean change_id?"),
         (["remember", "statement=x"], "Did you mean text?"),
         (["remember", "text=x", "statement=y"], "It takes text"),
         (["auto_memory", "messages=[]"], "'session_id': "),
-        (["search", "query=a", "limit=three"], "'limit=three'"),
+        (["search", "query=a", "limit=three"], "'limit=three': Input should be a valid integer"),
         (["search", "query=a", "query=b"], "given twice"),
         (["search", "query"], "key=value"),
         (["search", "query=@nowhere.txt"], "cannot be read"),
@@ -119,16 +120,42 @@ def test_settings_and_users_belong_to_every_job(tmp_path: Path) -> None:
 def test_bad_usage_ends_with_two_and_names_the_key(
     words: list[str], told: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    extra = [f"workspace_dir={tmp_path}"] if words[0] != "serch" else []
+    extra = [f"workspace_dir={tmp_path}"] if words[0] in jobs() else []
     assert main([*words, *extra]) == 2
     out, err = capsys.readouterr()
     assert (out, told in err) == ("", True), err
 
 
 def test_a_search_that_finds_nothing_says_where_it_looked(tmp_path: Path) -> None:
-    place = tmp_path / "typo"
+    place = tmp_path / "other"
+    place.mkdir()
     code, out, _ = run(tmp_path, "search", "query=zirconia", f"workspace_dir={place}")
     assert (code, "is empty" in out, str(place) in out) == (0, True, True)
+
+
+WANTED = {"query": "a", "path": "a.md", "node": "a.md", "change_id": "1"}
+
+
+@pytest.mark.parametrize("user", [(), ("user=ann",)], ids=["", "of a user"])
+@pytest.mark.parametrize("name", [*sorted(READING_JOBS), "view", "export"])
+def test_who_only_reads_makes_no_memory_and_says_where_it_looked(
+    name: str, user: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = tmp_path / "typo"
+    needed = jobs()[name].required if name in READING_JOBS else []
+    given = [f"{key}={WANTED[key]}" for key in needed]
+    given += {"view": [f"to={tmp_path}/x.html"], "export": [f"to={tmp_path}/x.zip"]}.get(name, [])
+    assert main([name, *given, f"workspace_dir={place}", *user]) == 1
+    out, told = capsys.readouterr()
+    assert (out, "there is no memory here" in told, str(place) in told) == ("", True, True), told
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_who_writes_makes_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    place = tmp_path / "new"
+    assert main(["remember", "text=Ann likes tea.", f"workspace_dir={place}"]) == 0
+    assert main(["search", "query=tea", f"workspace_dir={place}", "--json"]) == 0
+    assert "Ann likes tea." in capsys.readouterr().out
 
 
 def test_config_without_an_action_is_told_of_it(capsys: pytest.CaptureFixture[str]) -> None:
@@ -221,6 +248,7 @@ def test_every_job_explains_itself(name: str, capsys: pytest.CaptureFixture[str]
     assert main([name, "--help"]) == 0
     told = capsys.readouterr().out
     assert jobs()[name].summary
+    assert "`" not in told
     assert all(f"{key}=" in told for key in jobs()[name].types)
 
 

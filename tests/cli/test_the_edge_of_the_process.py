@@ -94,6 +94,7 @@ def test_a_job_that_meets_no_yaml_loads_none(tmp_path: Path) -> None:
     ],
 )
 def test_an_interruption_while_it_starts_is_told_in_words(module: str, tmp_path: Path) -> None:
+    (tmp_path / ".reme").mkdir()
     done = python(tmp_path, _INTERRUPTED.format(module=module, words=["search", "query=a"]))
     assert (done.returncode, done.stdout) == (130, b"")
     assert done.stderr.decode() == "stopped; what was saved stays saved\n"
@@ -116,6 +117,7 @@ def test_an_interruption_arrives_where_an_exception_would_be_lost(
 
 
 def test_an_interruption_is_json_where_json_was_asked_for(tmp_path: Path) -> None:
+    (tmp_path / ".reme").mkdir()
     words = ["search", "query=a", "--json"]
     done = python(tmp_path, _INTERRUPTED.format(module="numpy", words=words))
     assert (done.returncode, json.loads(done.stdout)["success"], done.stderr) == (130, False, b"")
@@ -266,5 +268,5 @@ def test_every_command_exists_and_explains_itself(
     assert callable(found.function)
     assert main([found.name, "--help"]) == 0
     told = capsys.readouterr().out
-    assert found.summary in told
+    assert found.summary.replace("`", "") in told
     assert f"agentscope-reme {found.name}" in told

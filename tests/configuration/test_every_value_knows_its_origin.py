@@ -126,6 +126,8 @@ def test_dotted_keys_reach_everything(tmp_path: Path) -> None:
         ("llm.model_name.x", "y", "no such key"),
         ("language", "de", "'language': it does not fit"),
         ("settings.chunk_byte_size", "few", "'settings.chunk_byte_size'"),
+        ("settings.dream_at", "4 am", "written HH:MM, such as 04:00 (command line). Correct"),
+        ("settings.retention_at", "25:00", "'settings.retention_at': it does not fit: no time of"),
         ("settings.forget_after_days", "{session", "no JSON"),
         ("settings.forget_after_days", "[" * 100_000, "no JSON"),
         ("chat.reserve_tokens", "99000", "below context_window_tokens"),

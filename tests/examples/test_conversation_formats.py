@@ -234,6 +234,23 @@ def test_anything_else_is_refused_with_a_reason(wrong: Any, reason: str) -> None
         parse_conversation(wrong)
 
 
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"a": 1}, "no conversation in a format that is understood, in 1. Give a list"),
+        ([], "there are no messages in it. Give a list"),
+        ([{"role": "user", "content": "hi"}, 5], "message 2 is not an object, in 5. Give"),
+    ],
+)
+def test_a_file_that_is_no_conversation_is_named(tmp_path: Path, wrong: Any, told: str) -> None:
+    place = tmp_path / "mine.json"
+    place.write_text(json.dumps(wrong), encoding="utf-8")
+    with pytest.raises(UnreadableConversation) as refused:
+        load_conversation(place)
+    assert str(refused.value).startswith(f"{str(place)!r}: ")
+    assert told in str(refused.value)
+
+
 def test_a_file_that_is_missing_or_not_json_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UnreadableConversation, match="cannot be read"):
         load_conversation(tmp_path / "nothing.json")

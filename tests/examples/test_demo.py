@@ -180,12 +180,21 @@ def test_without_a_workspace_it_stays_where_make_clean_removes_it(
     assert demo._how_to_remove(workspace) == "; `make clean` removes it."
 
 
+def test_an_environment_that_was_left_half_made_is_begun_anew() -> None:
+    makefile = (EXAMPLES.parent / "Makefile").read_text("utf-8")
+    rules = re.findall(r"^\S+/\$\(STAMP\):.*\n((?:\t.*\n)+)", makefile, flags=re.M)
+    assert any(".venv-demo" in rule for rule in rules)
+    for first, *_, last in (rule.splitlines() for rule in rules):
+        assert first.startswith("\t$(PYTHON) -m venv --clear ")
+        assert last == "\ttouch $@"
+
+
 def test_a_file_that_is_no_conversation_is_refused(tmp_path: Path) -> None:
     place = tmp_path / "odd.json"
     place.write_text('{"hello": 1, "world": 2}', encoding="utf-8")
     done = run_demo("--conversation", str(place))
     assert done.returncode == 2
-    assert "no conversation in a format that is understood" in done.stderr
+    assert f"{str(place)!r}: this is no conversation in a format that" in done.stderr
 
 
 def test_the_tree_shows_what_a_person_would_open(tmp_path: Path) -> None:

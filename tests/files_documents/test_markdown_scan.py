@@ -27,9 +27,11 @@ NESTED = st.sampled_from(["- a\n  - b\n    - c", "1. a\n   # inside\n2. b", "* a
 QUOTES = st.sampled_from(["> quoted\n> more", "> # inside\n> text", "> - item"])
 TABLES = st.just("| a | b |\n|---|---|\n| 1 | 2 |")
 INDENTED = st.just("    # indented\n    code")
+EMPTY_ITEMS = st.sampled_from(["- a\n-\n- b", "*", "1.\n2. b", "+\r\n+ b", "> -", "- a\n  *"])
 RULES = st.sampled_from(["***", "* * *", "___"])
 BLOCKS = st.one_of(
-    WORDS, HEADINGS, CLOSED_HEADINGS, SETEXT, FENCES, LISTS, NESTED, QUOTES, TABLES, RULES, INDENTED
+    *(WORDS, HEADINGS, CLOSED_HEADINGS, SETEXT, FENCES, LISTS, NESTED, EMPTY_ITEMS),
+    *(QUOTES, TABLES, RULES, INDENTED),
 )
 DOCUMENTS = st.lists(BLOCKS, max_size=8).map("\n\n".join)
 
@@ -83,6 +85,9 @@ def test_headings_and_fences_are_those_of_mistletoe(text: str) -> None:
         ("- a\n---\n# b", [(1, "b")]),
         ("* * *\n# b", [(1, "b")]),
         ("a | b\n--- | ---\n1 | 2\n===", []),
+        ("-\n# b", [(1, "b")]),
+        ("1.\n   # inside\n# b", [(1, "b")]),
+        ("> -\n\n# b", [(1, "b")]),
     ],
 )
 def test_headings_at_the_edge(text: str, headings: list[tuple[int, str]]) -> None:
@@ -101,6 +106,11 @@ def test_blocks_and_items_are_told_apart() -> None:
         ("quote", 13, 14),
     ]
     assert scan_markdown(text).blocks[1].items == [2, 5]
+
+
+@given(st.text(alphabet="-*+12.)>#`~<!|=:_[]a \t\r\n", max_size=40))
+def test_no_marks_are_too_odd(text: str) -> None:
+    assert len(scan_markdown(text).lines) == text.count("\n") + 1
 
 
 LONG = 1_000_000

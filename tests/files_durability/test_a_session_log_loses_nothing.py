@@ -3,7 +3,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Iterator
+import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -205,16 +205,16 @@ def test_ids_that_race_for_one_name_stay_apart(room: Room) -> None:
 def test_a_log_that_is_created_while_it_is_looked_for_keeps_its_name(
     room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    listed = Path.iterdir
+    listed = os.listdir
 
-    def written_meanwhile(folder: Path) -> Iterator[Path]:
-        monkeypatch.setattr(Path, "iterdir", listed)
+    def written_meanwhile(folder: Path) -> list[str]:
+        monkeypatch.setattr(os, "listdir", listed)
         room.log("talk").append([said("first", "m1")])
         return listed(folder)
 
     log = room.log("talk")
     (room.workspace.root / log.path).parent.mkdir(parents=True, exist_ok=True)
-    monkeypatch.setattr(Path, "iterdir", written_meanwhile)
+    monkeypatch.setattr(os, "listdir", written_meanwhile)
     assert log.path == "session/dialog/talk.jsonl"
     assert texts(log) == ["first"]
 

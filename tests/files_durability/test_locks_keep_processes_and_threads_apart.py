@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
+import agentscope_reme.files.locks as locks_module
 from agentscope_reme.errors import BadInput
 from agentscope_reme.files.file_lock import FileLock as OurLock
 from agentscope_reme.files.locks import WorkspaceLocks
@@ -83,6 +84,39 @@ def test_threads_of_one_process_lose_no_count(workspace: Workspace) -> None:
         for job in [pool.submit(count) for _ in range(4)]:
             job.result()
     assert counter.read_text() == "100"
+
+
+def test_what_keeps_threads_apart_is_forgotten_when_nobody_has_it(workspace: Workspace) -> None:
+    """A process that stays sees ever more sessions."""
+    held = WorkspaceLocks(workspace)
+    known = len(locks_module._registry)
+    with held.claim("dream"):
+        for number in range(30):
+            with held.claim(f"session {number}"), held.session(str(number)):
+                pass
+        assert len(locks_module._registry) == known + 1
+        place = workspace.locks / "claim-dream.lock"
+        assert locks_module._guard_of(place) is locks_module._guard_of(place)
+        assert locks_module._guard_of(place).locked()
+    assert len(locks_module._registry) == known
+
+
+def test_threads_find_one_guard_however_often_it_is_forgotten(tmp_path: Path) -> None:
+    """Without the lock on the file, which would keep them apart as well."""
+    place, inside, most = tmp_path / "a.lock", 0, 0
+
+    def count() -> None:
+        nonlocal inside, most
+        for _ in range(2000):
+            with locks_module._guard_of(place):
+                inside += 1
+                most = max(most, inside)
+                inside -= 1
+
+    with ThreadPoolExecutor(4) as pool:
+        for job in [pool.submit(count) for _ in range(4)]:
+            job.result()
+    assert most == 1
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agentscope_reme.errors import NotFound, StorageFailed
-from agentscope_reme.files.disk import Disk, is_temporary
+from agentscope_reme.files.disk import Disk, is_temporary, is_temporary_of
 from tests.files_durability.failing_disk import FailingDisk
 
 
@@ -33,6 +33,17 @@ def test_a_throw_away_workspace_is_never_flushed(tmp_path: Path) -> None:
     disk.replace(tmp_path / "a.md", b"one")
     disk.append(tmp_path / "log", b"line\n")
     assert disk.fsyncs == 0
+
+
+@pytest.mark.parametrize("name", ["a" * 252 + ".md", "\U0001f600" * 63, "\u4e2d" * 84])
+def test_a_name_may_be_as_long_as_the_disk_allows(tmp_path: Path, name: str) -> None:
+    disk = Disk()
+    place = tmp_path / name
+    disk.replace(place, b"one")
+    unfinished = disk.stage(place, b"two")
+    assert is_temporary_of(unfinished.name, place.name)
+    disk.publish(unfinished, place)
+    assert place.read_bytes() == b"two"
 
 
 def test_the_mode_is_kept(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from agentscope_reme import Clock, Settings, errors
+from agentscope_reme.prompts import read_prompt
 from agentscope_reme.testing import FakeClock
 
 TREE = [value for value in vars(errors).values() if isinstance(value, type)]
@@ -45,6 +46,21 @@ def test_an_unknown_zone_is_refused_with_an_example() -> None:
         Clock("Mars/Olympus")
     with pytest.raises(errors.BadInput):
         Clock("../../etc/passwd")
+
+
+def test_a_language_without_prompts_is_refused_with_those_there_are() -> None:
+    with pytest.raises(errors.BadInput, match=r"no prompts in this language\. Use en or zh\.$"):
+        read_prompt("agentscope_reme.steps.prompts", "any", "xx")
+
+
+@pytest.mark.parametrize("name", ["dream_at", "retention_at"])
+@pytest.mark.parametrize("value", ["4 am", "25:00", "4:00"])
+def test_a_time_of_day_is_asked_for_in_words(name: str, value: str) -> None:
+    with pytest.raises(
+        errors.BadInput, match=r"written HH:MM, such as 04:00\. See what"
+    ) as refused:
+        Settings(**{name: value})
+    assert str(refused.value).startswith(f"{value!r}: the setting `{name}` does not fit: ")
 
 
 def test_days_begin_in_the_clocks_zone() -> None:

@@ -222,3 +222,17 @@ async def test_parallel_turns_are_served() -> None:
     replies = await asyncio.gather(*(agent(Msg("user", f"tea {n}", "user")) for n in range(2)))
 
     assert [reply.get_text_content() for reply in replies] == ["ok", "ok"]
+
+
+async def test_two_memories_of_one_agent_are_both_shown() -> None:
+    cake = "Cake is on Sunday."
+    agent, model = friday(ListMemory([TEA]), ["a", "b", "c"])
+    agent.register_instance_hook("pre_reasoning", "second", RecallHook(ListMemory([cake])))
+
+    await agent(Msg("user", "When is tea?", "user"))
+    await agent(Msg("user", "When is cake?", "user"))
+    agent.remove_instance_hook("pre_reasoning", "second")
+    await agent(Msg("user", "When is tea again?", "user"))
+
+    shown = [(request.text.count(TEA), request.text.count(cake)) for request in model.requests]
+    assert shown == [(1, 1), (1, 1), (1, 0)]

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
+from pathlib import Path
 from typing import cast
 
-from agentscope_reme.errors import BadInput, Closed
+import pytest
+
+from agentscope_reme.errors import BadInput, Closed, StorageFailed
 from agentscope_reme.files.growing_file import Extension, FileMark
+from agentscope_reme.files.locks import WorkspaceLocks, seconds_left
 from agentscope_reme.runtime import FailureLog
 from agentscope_reme.runtime.log_indexing import LogIndexing
 from agentscope_reme.vault.vault import Vault
+from agentscope_reme.workspace import Workspace
 
 Followed = list[tuple[str, Extension | None]]
 
@@ -25,6 +31,7 @@ class Index:
         self.at_work = threading.Event()
         self.gate = threading.Semaphore(0)
         self.fault: Exception | None = None
+        self.takes = True
         self.told = 0
 
     def log_changed(self, path: str, written: Extension | None = None) -> bool:
@@ -33,7 +40,13 @@ class Index:
         assert self.gate.acquire(timeout=10)
         if self.fault is not None:
             raise self.fault
-        return True
+        return self.takes
+
+    def retry(self) -> bool:
+        self.followed.append(("what is dirty", None))
+        if self.fault is not None:
+            raise self.fault
+        return self.takes
 
     def tell(self) -> None:
         self.told += 1
@@ -42,7 +55,8 @@ class Index:
 def indexing(index: Index, failures: FailureLog | None = None) -> LogIndexing:
     return LogIndexing(
         cast("Vault", index),
-        hurry=nullcontext,
+        at_most=nullcontext,
+        patience_seconds=5,
         on_failure=(failures or FailureLog()).report,
         after=index.tell,
     )
@@ -134,17 +148,85 @@ async def test_a_vault_that_was_closed_is_no_failure() -> None:
     assert failures.counts == {}
 
 
-async def test_work_that_somebody_cancelled_is_taken_up_with_the_next() -> None:
+@pytest.mark.parametrize("more", [["c"], []], ids=["append", "reader"])
+async def test_work_that_somebody_cancelled_is_taken_up_by_the_next(more: list[str]) -> None:
     index = Index()
     logs = await waiting_behind_one(index)
     logs.soon("b", None)
     for task in asyncio.all_tasks() - {asyncio.current_task()}:
         task.cancel()
-        await asyncio.wait({task})
     index.gate.release(9)
-    logs.soon("c", None)
+    for path in more:
+        logs.soon(path, None)
     assert await logs.drain()
-    assert [path for path, _ in index.followed] == ["a", "b", "c"]
+    followed = sorted(path for path, _ in index.followed)
+    assert followed == ["a", "a", "b", *more]  # what became of the first nobody could hear
+
+
+async def test_what_the_index_could_not_take_is_tried_again_by_the_next_reader() -> None:
+    index = Index()
+    index.gate.release(9)
+    index.takes = False
+    logs = indexing(index)
+    logs.soon("a", None)
+    assert await logs.drain()
+    assert logs.is_behind
+    index.fault = StorageFailed("x", "locked", "Wait.")
+    await logs.drain()
+    assert logs.is_behind
+    index.fault, index.takes = None, True
+    await logs.drain()
+    assert not logs.is_behind
+    tried = [path for path, _ in index.followed]
+    assert tried == ["a", "what is dirty", "what is dirty", "what is dirty"]
+    await logs.drain()
+    assert index.followed[4:] == []
+
+
+async def test_what_begins_afterwards_is_in_no_hurry(tmp_path: Path) -> None:
+    """Or vectors that were paid for would be lost to a lock that is held for a moment."""
+    index, left = Index(), list[float]()
+    index.gate.release(9)
+    locks = WorkspaceLocks(Workspace(tmp_path))
+    logs = LogIndexing(
+        cast("Vault", index),
+        at_most=locks.at_most,
+        patience_seconds=5,
+        on_failure=FailureLog().report,
+        after=lambda: left.append(seconds_left(60)),
+    )
+    with locks.at_most(0):  # as a recording is
+        logs.soon("a", None)
+    await logs.drain()
+    assert left == [60]
+
+
+async def test_patience_begins_with_the_first_append_that_waits(tmp_path: Path) -> None:
+    left = list[float]()
+
+    class Patient(Index):
+        def log_changed(self, path: str, written: Extension | None = None) -> bool:
+            left.append(seconds_left(60))
+            return super().log_changed(path, written)
+
+    index = Patient()
+    logs = LogIndexing(
+        cast("Vault", index),
+        at_most=WorkspaceLocks(Workspace(tmp_path)).at_most,
+        patience_seconds=5,
+        on_failure=FailureLog().report,
+        after=index.tell,
+    )
+    logs.soon("a", None)
+    while not index.at_work.is_set():
+        assert not await logs.drain(0)
+    begun = time.monotonic()
+    logs.soon("b", None)
+    while time.monotonic() == begun:
+        pass
+    index.gate.release(9)
+    await logs.drain()
+    assert left[1] < 5  # it does not begin anew when the work on the first has ended
 
 
 async def test_a_program_that_ends_is_told_in_the_failures() -> None:
@@ -157,3 +239,6 @@ async def test_a_program_that_ends_is_told_in_the_failures() -> None:
     assert await logs.drain()
     assert failures.counts == {"index": 1}
     loop.set_default_executor(ThreadPoolExecutor())
+    index.gate.release()
+    assert await logs.drain()  # it was not ending after all
+    assert (index.followed, failures.counts) == ([("a", None)], {"index": 1})

@@ -16,6 +16,7 @@ class Memory:
     def __init__(self) -> None:
         self.begun = self.ended = 0
         self.may_end = asyncio.Event()
+        self.faults: list[OSError] = []
         self.life = Opening("memory", self.begin, self.end)
 
     async def begin(self) -> None:
@@ -23,6 +24,8 @@ class Memory:
 
     async def end(self) -> None:
         await self.may_end.wait()
+        if self.faults:
+            raise self.faults.pop()
         self.ended += 1
 
 
@@ -39,6 +42,32 @@ async def test_those_who_start_it_while_it_closes_open_it_once() -> None:
     await starting
     assert (memory.begun, memory.ended) == (2, 1)
     assert memory.life.is_open
+
+
+async def test_a_close_that_failed_is_told_once_and_keeps_no_start_from_opening() -> None:
+    memory = Memory()
+    memory.may_end.set()
+    memory.faults.append(OSError("the disk is full"))
+    await memory.life.start()
+    with pytest.raises(OSError, match="full"):
+        await memory.life.close()
+    await memory.life.start()
+    assert memory.life.is_open
+    await memory.life.close()
+    assert (memory.begun, memory.ended) == (2, 1)
+
+
+def test_what_was_closed_in_one_event_loop_opens_in_another() -> None:
+    memory = Memory()
+    memory.may_end.set()
+
+    async def used() -> None:
+        await memory.life.start()
+        await memory.life.close()
+
+    asyncio.run(used())
+    asyncio.run(used())
+    assert (memory.begun, memory.ended) == (2, 2)
 
 
 async def test_once_closed_it_is_not_opened_by_a_mere_call() -> None:

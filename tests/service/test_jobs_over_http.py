@@ -25,7 +25,9 @@ def test_what_is_written_is_found(writable: Service) -> None:
 @pytest.mark.parametrize(
     ("job", "arguments", "status", "told"),
     [
-        ("serch", {"query": "a"}, 404, "no such job"),
+        ("serach", {"query": "a"}, 404, "'serach': no such job. Did you mean search?"),
+        ("daily-list", {}, 404, "'daily-list': no such job. Did you mean daily_list"),
+        ("xyz", {}, 404, "'xyz': no such job. There are "),
         ("search", {}, 400, "'query': `search` needs this key"),
         ("search", {"query": "a", "limt": 3}, 400, "Did you mean limit?"),
         ("undo", {"id": "1"}, 400, "Did you mean change_id?"),

@@ -96,6 +96,7 @@ async def test_filters_narrow_by_date_prefix_tags_and_front_matter(reme: ReMe) -
             "`end_date`: .*before",
         ),
         ({"query": "x", "vector_weight": 2}, "`vector_weight`"),
+        ({"query": "x", "min_score": float("nan")}, "`min_score`"),
         ({"query": "x", "fusion": "magic"}, "`fusion`"),
     ],
 )

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentscope_reme.schema import SearchHit
+from agentscope_reme.store.columns import FoundTerms
 from agentscope_reme.store.inverted_index import InvertedIndex
 from agentscope_reme.store.keyword_query import KeywordQuery
 from agentscope_reme.store.passage_context import PassageContext
@@ -82,6 +83,44 @@ def test_a_search_equals_the_plain_sum(
         found = {slot: score for score, _owner, slot in hits}
         assert len(found) == len(hits)
         assert found == plain(index, living, query, limit, filtered)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_query_of_a_thousand_terms_misses_nothing(seed: int) -> None:
+    """Bounds and scores round a thousand times each; many scores lie on the bound itself."""
+    random = np.random.default_rng(seed)
+    terms, alike = 1000, dict.fromkeys(range(900), 1)
+    passages: list[Passage] = []
+    for slot in range(60):
+        some = random.random(terms) < 1 / (1 + np.arange(terms) / 40)
+        drawn = {int(key): int(random.geometric(0.6)) for key in some.nonzero()[0]}
+        passages.append((slot, slot // 3, alike if slot % 4 == 0 else drawn, 950))
+    index = InvertedIndex()
+    index.add([Document.of(s, o, TermCounts.of_mapping(c), n) for s, o, c, n in passages])
+    weights = tuple(0.1 + float(weight) for weight in random.random(terms))
+    query = KeywordQuery(tuple(range(terms)), weights)
+    for limit in (1, 3, 10, 20):
+        found = {slot: score for score, _owner, slot in index.search(query, limit)}
+        assert found == plain(index, passages, query, limit, filtered=False)
+
+
+def test_bounds_that_are_reached_exactly_leave_nobody_out() -> None:
+    """A passage of common terms alone, each with its best gain: its score is the bound."""
+    terms = 300
+    random = np.random.default_rng(1)
+    gains = [np.float32(gain) for gain in random.random(terms) + 0.1]
+    score = np.float32(0)
+    for gain in gains:
+        score += gain
+    two, rare = [2] * terms, [1]  # the rare term's only passage has none of the others
+    ends = np.cumsum(two + rare).tolist()
+    found = FoundTerms(
+        np.array([0, 1] * terms + [2]), np.ones(ends[-1], F), two + rare, ends, [1.0] * (terms + 1)
+    )
+    entries = np.array([g for gain in gains for g in (gain, gain)] + [score], F)
+    assert set(found.essential(entries, float(score)).tolist()) == {0, 1, 2}
+    above = float(np.nextafter(score, F(np.inf)))
+    assert set(found.essential(entries, above).tolist()) == {2}
 
 
 def _segment_of_tail(index: InvertedIndex) -> list[Segment]:

@@ -17,6 +17,7 @@ from filelock import FileLock
 from agentscope_reme import ReMe, Settings
 from agentscope_reme.steps import BaseStep, Ref
 from agentscope_reme.store.local_store import LocalFileStore
+from agentscope_reme.testing import ScriptedChatModel
 
 PATIENT = Settings(
     watch=False,
@@ -25,6 +26,8 @@ PATIENT = Settings(
     record_patience_seconds=60,
     recall_deadline_ms=100,
 )
+
+HASTY = PATIENT.model_copy(update={"lock_patience_seconds": 0, "record_patience_seconds": 0})
 
 
 def turn(word: str) -> dict[str, str]:
@@ -99,6 +102,60 @@ async def test_a_reply_does_not_wait_for_the_index(open_memory: Callable[..., Re
         assert (await reme.status()).failures == {}
 
 
+async def test_a_turn_that_a_lock_kept_out_is_found_once_the_lock_is_free(
+    open_memory: Callable[..., ReMe],
+) -> None:
+    async with open_memory(settings=HASTY) as reme:
+        await reme.record("s", [turn("first")])
+        await reme.search("heron")
+        with commit_lock(reme):
+            await reme.record("other", [turn("second")])
+            missed = await reme.search("second")
+            assert missed.hits == []
+            assert "still being" in missed.notice
+            assert (await reme.status()).dirty == ["session/dialog/other.jsonl"]
+        found = await reme.search("second")
+        assert [hit.path for hit in found.hits] == ["session/dialog/other.jsonl"]
+        assert found.notice == ""
+        status = await reme.status()
+        assert (status.dirty, status.failures) == ([], {})
+
+
+async def test_who_waits_for_the_background_waits_no_longer_than_asked(
+    open_memory: Callable[..., ReMe],
+) -> None:
+    async with open_memory(settings=PATIENT) as reme:
+        with commit_lock(reme):
+            await reme.record("s", [turn("first")])
+            async with asyncio.timeout(20):
+                assert not await reme.drain(0)
+        assert await reme.drain()
+
+
+async def test_what_leaves_a_window_is_kept_before_the_index_follows(
+    open_memory: Callable[..., ReMe],
+) -> None:
+    async with open_memory(settings=PATIENT) as reme:
+        with commit_lock(reme):
+            await reme.record("s", [turn("first")])
+            async with asyncio.timeout(20):
+                path = await reme.archive("s", [turn("second")])
+        found = await reme.search("second")
+        assert [hit.path for hit in found.hits] == [path]
+
+
+async def test_a_tool_of_the_agent_sees_what_was_recorded(
+    open_memory: Callable[..., ReMe],
+) -> None:
+    async with open_memory(settings=PATIENT) as reme:
+        [stat] = reme.tools(include=["stat"])
+        with commit_lock(reme):
+            await reme.record("s", [turn("first")])
+            looking = asyncio.create_task(stat.call({"path": "session/dialog/s.jsonl"}))
+            await asyncio.wait({looking}, timeout=0.2)
+        assert "indexed: yes" in (await looking).text
+
+
 class Threads(ThreadPoolExecutor):
     """Tells when a piece of work has begun."""
 
@@ -132,6 +189,23 @@ async def test_a_recording_that_is_given_up_is_indexed_all_the_same(
         loop.set_default_executor(ThreadPoolExecutor())
         await asyncio.sleep(0)
         assert "given" in (await reme.search("given")).hits[0].text
+
+
+async def test_a_turn_that_is_recorded_while_the_memory_closes_is_acknowledged(
+    open_memory: Callable[..., ReMe],
+) -> None:
+    reme = open_memory(ScriptedChatModel([]), settings=PATIENT)
+    await reme.start()
+    threads = Threads()
+    with FileLock(Path(reme.workspace.locks, "session-s.lock")):
+        asyncio.get_running_loop().set_default_executor(threads)
+        recording = asyncio.create_task(reme.record("s", [turn("late")]))
+        await threads.begun.wait()
+        await reme.close()
+    assert (await recording).appended == 1
+    async with open_memory() as again:
+        assert "late" in (await again.search("late")).hits[0].text
+        assert (await again.status()).pending_sessions == ["s"]
 
 
 async def test_closing_waits_for_the_index(open_memory: Callable[..., ReMe]) -> None:

@@ -127,6 +127,24 @@ async def test_damage_found_by_a_write_is_repaired_as_well(
         assert len((await memory.search("number3")).hits) >= 2
 
 
+async def test_a_search_after_a_recording_that_found_damage_waits_for_the_repair(
+    root: Path, open_memory: Callable[..., ReMe]
+) -> None:
+    async def distilled(memory: ReMe, query: str) -> set[str]:
+        found = await memory.search(query, limit=200)
+        assert found.notice == ""
+        return {hit.path for hit in found.hits} - {"session/dialog/s.jsonl"}
+
+    async with open_memory() as memory:
+        before = await distilled(memory, "apple pear")
+        spoil(root, "DROP TABLE chunks")
+        await memory.record("s", [{"role": "user", "content": "A plum a day.", "id": "1"}])
+        assert await distilled(memory, "apple pear") == before
+        assert len((await memory.search("plum")).hits) == 1
+        status = await memory.status()
+        assert (status.files, status.dirty, status.failures) == (61, [], {})
+
+
 async def test_an_edit_that_kept_time_and_size_is_found_after_a_crash(
     root: Path, open_memory: Callable[..., ReMe]
 ) -> None:

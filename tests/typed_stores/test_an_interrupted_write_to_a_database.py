@@ -221,3 +221,28 @@ def test_a_server_that_is_not_there_is_told(tmp_path: Path) -> None:
         store = make_store(backend, tmp_path, **options)
         with pytest.raises(StorageFailed, match="could not be reached"):
             store.open()
+
+
+class WatchedEngine(MortalEngine):
+    """Remembers which collections were read page by page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scanned: list[str] = []
+
+    def page(self, collection: str, conditions: Sequence[Condition], size: int, after: Any) -> Page:
+        self.scanned.append(collection)
+        return super().page(collection, conditions, size, after)
+
+
+@pytest.mark.parametrize("work", [change, backfill])
+def test_a_write_reads_the_catalogue_of_spaces_once(
+    work: Callable[[EngineStore], None], tmp_path: Path
+) -> None:
+    engine = WatchedEngine()
+    store = EngineStore(engine, "reme", tmp_path)
+    store.open()
+    first_state(store)
+    engine.scanned.clear()
+    work(store)
+    assert engine.scanned == ["reme-spaces"]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from agentscope_reme.typed.stores import local_spaces
+from agentscope_reme.typed.stores import local_database, local_spaces
 from agentscope_reme.typed.stores.local import LocalVectorStore
 from tests.typed_stores.builders import EVERYTHING, ids, node, of
 
@@ -103,3 +103,17 @@ def test_threads_share_one_store(local_store: LocalVectorStore) -> None:
         assert list(threads.map(write, "abcd")) == [12] * 4
     assert local_store.count(EVERYTHING) == 48
     assert local_store.spaces() == {"s": 48}
+
+
+def test_who_opens_it_does_not_wait_for_one_who_writes(
+    local_store: LocalVectorStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    local_store.put([node("a")])
+    monkeypatch.setattr(local_database, "_BUSY_SECONDS", 0.0)
+    with local_store.changing():
+        local_store.put([node("b")])
+        reader = LocalVectorStore(tmp_path)
+        reader.open()
+        assert ids(reader.list(EVERYTHING)) == ["a"]
+    assert reader.count(EVERYTHING) == 2
+    reader.close()

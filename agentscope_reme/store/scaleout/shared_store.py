@@ -294,6 +294,10 @@ class SharedFileStore(BaseFileStore):
             pinned=sum(says_pinned(front_matter_of(file.record)) for file in files),
         )
 
+    def is_empty(self) -> bool:
+        """Whether no chunk is there that a search could find."""
+        return not self._ready().sample(self._name, 1)
+
     def condition(self) -> StoreCondition:
         """Incomplete until all files were compared with the engine once."""
         settled = self._ready().head(self._name).settled

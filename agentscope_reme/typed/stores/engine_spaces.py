@@ -42,7 +42,7 @@ class EngineSpaces:
                 entry = json.loads(record.body)
                 self._widths[str(entry["space_id"])] = int(entry["width"])
                 self._written[str(entry["space_id"])] = int(entry.get("written", 0))
-        return sorted(self._widths, key=lambda name: (-self._written[name], name))
+        return self._last_first()
 
     def width(self, space_id: str) -> int | None:
         """Numbers per vector of a space; ``None`` when nobody ever wrote one."""
@@ -50,8 +50,12 @@ class EngineSpaces:
             self.names()
         return self._widths.get(space_id)
 
-    def turn_to(self, space_id: str, width: int) -> None:
-        """Let a space be the one that was written last; one without vectors takes another width."""
+    def turn_to(self, space_id: str, width: int) -> list[str]:
+        """Let a space be the one that was written last; one without vectors takes another width.
+
+        Returns:
+            The spaces there are then, as `names` tells them; the catalogue is read once.
+        """
         names, earlier = self.names(), self._widths.get(space_id)
         is_last = earlier == width and names[0] == space_id
         written = max(self._written.values(), default=0) + (not is_last)
@@ -59,13 +63,14 @@ class EngineSpaces:
             self._ask(self._ask.engine.ensure, self._collection(space_id, width), width)
             self._made[space_id] = written
         if is_last:
-            return
+            return names
         body = json.dumps({"space_id": space_id, "width": width, "written": written})
         entry = Record(_entry_key(space_id), body, {"n_width": float(width)})
         self._ask.put(self._catalogue, [entry])
         self._widths[space_id], self._written[space_id] = width, written
         if earlier not in (None, width):
             self._ask(self._ask.engine.drop, self._collection(space_id, earlier or 0))
+        return self._last_first()
 
     def drop(self, space_id: str) -> None:
         """Remove a space. Should it end half-way, the catalogue still names it."""
@@ -102,6 +107,9 @@ class EngineSpaces:
             if space_id in self.names()[:KEPT_SPACES]:
                 raise
             return []
+
+    def _last_first(self) -> list[str]:
+        return sorted(self._widths, key=lambda name: (-self._written[name], name))
 
     def _known(self, space_id: str) -> str:
         return self._collection(space_id, self.width(space_id) or 0)

@@ -124,14 +124,14 @@ class EngineStore(BaseVectorStore):
         if not wanted:
             return
         with self.changing():
-            self._settle_width(space_id, ready)
+            spaces = self._settle_width(space_id, ready)
             old = self._ask.fetch(self._nodes, [key_of(memory_id) for memory_id in wanted])
             changes = [
                 NodeChange(node, old.get(key_of(node.memory_id))) for node in wanted.values()
             ]
             for change in changes:
                 change.vector = ready.get(change.node.memory_id)
-            for space in self._spaces.names():
+            for space in spaces:
                 self._follow(space, changes, is_given=space == space_id)
             self._ask.put(self._nodes, [change.record for change in changes])
 
@@ -283,14 +283,16 @@ class EngineStore(BaseVectorStore):
         self._spaces.names()
         return self._spaces.width(space_id) if self._vectors_in(space_id) else None
 
-    def _settle_width(self, space_id: str, ready: Mapping[str, Floats]) -> None:
-        """Make sure that a space takes these vectors, and is one of those that are kept."""
-        for vector in ready.values():
-            check_widths(space_id, ready, self._width(space_id, len(vector)))
-            self._spaces.turn_to(space_id, len(vector))
-            for old in self._spaces.names()[KEPT_SPACES:]:
-                self._drop_space(old)
-            return
+    def _settle_width(self, space_id: str, ready: Mapping[str, Floats]) -> Sequence[str]:
+        """Make sure that a space takes these vectors, and is one of those that are kept: these."""
+        if not ready:
+            return self._spaces.names()
+        width = len(next(iter(ready.values())))
+        check_widths(space_id, ready, self._width(space_id, width))
+        names = self._spaces.turn_to(space_id, width)
+        for old in names[KEPT_SPACES:]:
+            self._drop_space(old)
+        return names[:KEPT_SPACES]
 
     def _drop_space(self, space_id: str) -> None:
         """Remove the vectors of a space; no node says any more that it has one there."""

@@ -228,6 +228,8 @@ class LocalDatabase:
         if self._suspect.exists():
             _check_thoroughly(connection)
             self._suspect.unlink(missing_ok=True)
+        if _is_complete(connection):  # most are: one who only opens waits for nobody who writes
+            return
         connection.execute("BEGIN IMMEDIATE")
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         tables = connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]
@@ -314,10 +316,18 @@ def _part_of(connection: sqlite3.Connection) -> Iterator[None]:
             connection.execute("RELEASE part")
 
 
+def _is_complete(connection: sqlite3.Connection) -> bool:
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    return version == SCHEMA_VERSION and _has_written(connection)
+
+
+def _has_written(connection: sqlite3.Connection) -> bool:
+    return "written" in {row[1] for row in connection.execute("PRAGMA table_info(spaces)")}
+
+
 def _complete(connection: sqlite3.Connection) -> None:
     """Give a file of earlier days what it lacks; they can still read it then."""
-    columns = {row[1] for row in connection.execute("PRAGMA table_info(spaces)")}
-    if "written" not in columns:
+    if not _has_written(connection):
         connection.execute("ALTER TABLE spaces ADD COLUMN written INTEGER NOT NULL DEFAULT 0")
 
 

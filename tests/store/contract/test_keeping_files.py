@@ -55,6 +55,14 @@ def test_an_upsert_replaces_and_a_delete_forgets(store: BaseFileStore) -> None:
     assert set(store.stamps()) == {"a.md"}
 
 
+def test_it_is_empty_until_a_chunk_is_there_and_after_the_last_went(store: BaseFileStore) -> None:
+    assert store.is_empty()
+    store.apply([indexed("a.md", "apple"), indexed("blank.md", "")])
+    assert not store.is_empty()
+    store.apply([], ["a.md"])
+    assert store.is_empty()
+
+
 def test_upserting_and_deleting_the_same_path_keeps_the_new_file(store: BaseFileStore) -> None:
     store.apply([indexed("a.md", "old")])
     store.apply([indexed("a.md", "new")], ["a.md"])
