@@ -88,7 +88,7 @@ def told_missing(folder: Path) -> str:
 def _rows(data: Any, name: str) -> Iterator[tuple[Mapping[str, Any], str]]:
     """The conversations of a parsed file, named after their samples, or after the file."""
     for row in data if isinstance(data, list) else [data]:
-        if isinstance(row, Mapping):
+        if isinstance(row, Mapping) and isinstance(row.get("conversation", row), Mapping):
             sample = str(row.get("sample_id", name)) if isinstance(data, list) else name
             yield row, sample.removeprefix("conv-")
 

@@ -83,7 +83,7 @@ def load_conversation(place: Path) -> Conversation:
     try:
         return parse_conversation(data, place.stem)
     except UnreadableConversation as error:
-        part = "" if error.given in (data, place.stem) else f", in {reprlib.repr(error.given)}"
+        part = "" if error.given in (data, place.stem) else f" ({reprlib.repr(error.given)})"
         raise UnreadableConversation(str(place), f"{error.reason}{part}", error.remedy) from error
 
 

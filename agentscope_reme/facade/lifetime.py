@@ -27,7 +27,8 @@ def surroundings(
         BadInput: one of them is something else, or unknown.
     """
     if language not in LANGUAGES:
-        raise BadInput(language, "not a language this library speaks", f"Use {LANGUAGES}.")
+        known = " or ".join(LANGUAGES)
+        raise BadInput(language, "not a language this library speaks", f"Use {known}.")
     if clock is not None and timezone is not None:
         raise BadInput(timezone, "`clock` already has a time zone", "Pass one of the two.")
     if not isinstance(settings, Settings | None):

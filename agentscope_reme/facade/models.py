@@ -210,7 +210,10 @@ def _refuse_other(value: Any, argument: str, module: str, base: str) -> None:
 
 def _kind(value: Any) -> str:
     """What was given, without what it may hold: a model knows its key."""
-    return value if isinstance(value, str) else f"a {type(value).__module__}.{type(value).__name__}"
+    if isinstance(value, str):
+        return value
+    kind = type(value)
+    return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
 
 
 def _has(value: Any, *names: str) -> bool:

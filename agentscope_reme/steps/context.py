@@ -135,6 +135,7 @@ class RuntimeContext:
         except ValidationError as error:
             first = error.errors()[0]
             name = ".".join(str(part) for part in first["loc"]) or arguments.__name__
-            raise BadInput(
-                first.get("input"), f"`{name}`: {first['msg']}", f"Check the argument `{name}`."
-            ) from error
+            remedy = f"Check the argument `{name}`."
+            if first["type"].startswith("date_"):
+                remedy = f"Give `{name}` as YYYY-MM-DD."
+            raise BadInput(first.get("input"), f"`{name}`: {first['msg']}", remedy) from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterator, Mapping, Set
 from typing import Final
 
@@ -19,6 +20,14 @@ from agentscope_reme.tools.answer_limit import ALL_IN_FIELDS, capped_lines
 from agentscope_reme.vault.live_view import LiveView
 
 _TOO_LARGE: Final = "too_large"
+_DAY_PAGE: Final = re.compile(r"daily/(\d{4}-\d{2}-\d{2})\.md")
+
+
+def _remedy(path: str) -> str:
+    """What to do about a link of this file that leads nowhere."""
+    day = _DAY_PAGE.fullmatch(path)
+    by_hand = "mend or remove the link"
+    return f"run `daily_reindex` with date={day[1]}, or {by_hand}" if day else by_hand
 
 
 class DoctorArguments(BaseModel):
@@ -128,7 +137,8 @@ class DoctorStep(SessionStep[DoctorResult]):
             for link in node.links:
                 target = link.target_path
                 if not ("://" in target or target in visible or self._stands(view, target)):
-                    yield Failure(item=node.path, reason=f"links to [[{target}]], which is missing")
+                    missing = f"links to [[{target}]], which is missing; {_remedy(node.path)}"
+                    yield Failure(item=node.path, reason=missing)
 
     def _stands(self, view: LiveView, path: str) -> bool:
         try:

@@ -98,7 +98,7 @@ def test_the_file_of_its_authors_is_a_list_and_its_neighbours_are_passed_by(tmp_
     ]
     (tmp_path / "locomo10.json").write_text(json.dumps(rows), "utf-8")
     (tmp_path / "personas.json").write_text(json.dumps({"train": [{"speaker": "Ann"}]}), "utf-8")
-    (tmp_path / "texts.json").write_text(json.dumps(["a", 1]), "utf-8")
+    (tmp_path / "texts.json").write_text(json.dumps(["a", 1, {"conversation": [1]}]), "utf-8")
 
     found = read_conversations(tmp_path)
 

@@ -62,7 +62,21 @@ async def test_a_link_that_dangles_later_is_reported(open_memory: Open) -> None:
         await reme.auto_dream()
         await reme.delete(TEA)
         [found] = (await reme.doctor()).differences
-    assert (found.item, found.reason) == (SHOP, f"links to [[{TEA}]], which is missing")
+    missing = f"links to [[{TEA}]], which is missing; mend or remove the link"
+    assert (found.item, found.reason) == (SHOP, missing)
+
+
+async def test_a_day_page_that_lists_a_missing_card_is_written_anew(open_memory: Open) -> None:
+    async with open_memory(Linking()) as reme:
+        await note(reme, DAY, "talk", "[personal] Tea: green")
+        await reme.daily_reindex(date=DAY)
+        (reme.application.components.workspace.root / f"daily/{DAY}/talk.md").unlink()
+        await reme.reindex()
+        [found] = (await reme.doctor()).differences
+        assert found.item == f"daily/{DAY}.md"
+        assert f"; run `daily_reindex` with date={DAY}, or mend" in found.reason
+        await reme.daily_reindex(date=DAY)
+        assert not (await reme.doctor()).differences
 
 
 class AgentOnly:

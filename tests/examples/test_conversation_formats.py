@@ -237,9 +237,9 @@ def test_anything_else_is_refused_with_a_reason(wrong: Any, reason: str) -> None
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
-        ({"a": 1}, "no conversation in a format that is understood, in 1. Give a list"),
+        ({"a": 1}, "no conversation in a format that is understood (1). Give a list"),
         ([], "there are no messages in it. Give a list"),
-        ([{"role": "user", "content": "hi"}, 5], "message 2 is not an object, in 5. Give"),
+        ([{"role": "user", "content": "hi"}, 5], "message 2 is not an object (5). Give"),
     ],
 )
 def test_a_file_that_is_no_conversation_is_named(tmp_path: Path, wrong: Any, told: str) -> None:

@@ -63,6 +63,7 @@ def test_a_wrong_model_or_formatter_is_refused_at_construction(
     with pytest.raises(BadInput, match=f"`{argument}`") as refused:
         ReMe(tmp_path, **{**options, argument: make()})
     assert "secret-key" not in str(refused.value)
+    assert not str(refused.value).startswith("'a ")
 
 
 @pytest.mark.parametrize(
@@ -77,7 +78,7 @@ def test_a_wrong_model_or_formatter_is_refused_at_construction(
         ({"settings": "x"}, "`settings`"),
         ({"clock": "x"}, "`clock`"),
         ({"timezone": 5}, "time zone"),
-        ({"language": "fr"}, "language"),
+        ({"language": "fr"}, r"language.*\. Use en or zh\.$"),
         ({"user": 5}, "user"),
         ({"user": ""}, "user"),
     ],
@@ -88,6 +89,14 @@ def test_other_arguments_are_refused_by_name(
     arguments.setdefault("workspace_dir", tmp_path)
     with pytest.raises(BadInput, match=said):
         ReMe(**arguments)
+
+
+async def test_a_date_is_asked_for_in_its_form(tmp_path: Path) -> None:
+    async with ReMe(tmp_path) as reme:
+        with pytest.raises(BadInput, match=r"Give `date` as YYYY-MM-DD\.$"):
+            await reme.proactive(date="yesterday")
+        with pytest.raises(BadInput, match=r"Give `start_date` as YYYY-MM-DD\.$"):
+            await reme.search("tea", start_date="yesterday")
 
 
 @pytest.mark.parametrize(
