@@ -22,8 +22,9 @@ class AutoMemoryHook(Hook):
 
     Registered as ``post_reply``, and as ``pre_reply`` too: an interrupted turn runs no post hook,
     and releases with one re-entrancy flag for each agent skip it for parallel replies. So nothing
-    relies on being called at the right moment: each call compares message ids and saves the rest,
-    and `ReMe.close` saves what the last reply left.
+    relies on being called at the right moment: each call compares message ids and saves the rest.
+    `ReMe.close` saves what the last reply left, of agents that live and that `ReMe.attach` was
+    called for.
     Only the durable enqueue is awaited, up to ``record_patience_seconds`` for a lock that a stopped
     process holds, and the start of a memory that was not started, up to `START_PATIENCE_SECONDS`;
     distilling follows in the background.

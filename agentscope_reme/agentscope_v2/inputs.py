@@ -12,7 +12,7 @@ from agentscope_reme.agentscope_v2.messages import is_recalled, to_neutral, with
 
 
 def told_apart(inputs: Any, context: Sequence[Msg]) -> Any:
-    """The inputs, and none of them under the id of another message of the conversation.
+    """The inputs, and none of them under the id of another message that is in the context.
 
     AgentScope takes any id an application gives, and asks for none to be new. A turn that came
     under the id of another one would be taken for that one, and not be recorded.

@@ -127,6 +127,9 @@ class ReMeMemoryMiddleware(MiddlewareBase):
     def key_on(self, agent: Agent) -> str:
         """Where progress stands for this agent: numbered where another memory has the same key.
 
+        The numbers follow the order of the middlewares, so an agent that is built again is given
+        them in the same order, or a key for each.
+
         One memory that is there twice has one progress; two memories never share one, or the
         second would take for recorded what only the first one has.
         """
@@ -165,7 +168,7 @@ class ReMeMemoryMiddleware(MiddlewareBase):
     ) -> AsyncGenerator[Any, None]:
         """Prepare memory, let the agent reply, and record when the reply ends."""
         inputs = input_kwargs.get("inputs")
-        given = told_apart(inputs, agent.state.context) if self._records else inputs
+        given = self._told_apart(inputs, agent) if self._records else inputs
         if given is not inputs:
             input_kwargs = {**input_kwargs, "inputs": given}
         turn = _Turn(self._session_of(agent), originals(given))
@@ -232,6 +235,13 @@ class ReMeMemoryMiddleware(MiddlewareBase):
                 self._reme.report_failure("middleware.tools", error)
         if self._mode in ("both", "static"):
             await self._recall(agent, turn)
+
+    def _told_apart(self, inputs: Any, agent: Agent) -> Any:
+        try:
+            return told_apart(inputs, agent.state.context)
+        except Exception as error:  # noqa: BLE001 - memory must never cost a reply
+            self._reme.report_failure("middleware.inputs", error)
+            return inputs
 
     async def _read_files(self, turn: _Turn) -> None:
         try:  # now, for a tool may move or delete what it was given

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from agentscope_reme.configuration import Configuration
 from agentscope_reme.errors import NotFound
+from agentscope_reme.files.looking import is_folder
 from agentscope_reme.workspace import Workspace
 
 
@@ -17,7 +18,7 @@ def require_memory(configuration: Configuration) -> None:
         NotFound: nothing stands there; an empty answer would hide a mistyped folder.
     """
     root = Workspace(configuration.workspace_dir, user=configuration.user).root
-    if not root.is_dir():
+    if not is_folder(root):
         raise NotFound(
             str(root),
             "there is no memory here",

@@ -40,6 +40,7 @@ class Calls(Lifetime):
         name = str(engine.components.workspace.root)
         self._life = Opening(name, lambda: engine.start(), lambda: engine.close())
         self._recorders: WeakSet[Recorder] = WeakSet()
+        self._closing_alone: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         """Open the workspace and catch up with the files; calling it again does nothing.
@@ -56,11 +57,15 @@ class Calls(Lifetime):
         """Drain background work within `Settings.close_drain_seconds` and close.
 
         What was not finished stays pending in the files. Calling it again does nothing. What the
-        last reply of an attached agent left unsaved, because it failed, is saved first.
+        last reply of an attached agent that still lives left unsaved, because it failed, is saved
+        first, within the same time.
         """
-        if not self._life.is_closed:
-            for recorder in list(self._recorders):
-                await recorder.save_all()
+        try:
+            if not self._life.is_closed:
+                await self._save_conversations()
+        except asyncio.CancelledError:  # who gives up waiting does not give up the close
+            self._closing_alone = asyncio.create_task(self._life.close(), name="close of a memory")
+            raise
         await self._life.close()
 
     @property
@@ -72,6 +77,14 @@ class Calls(Lifetime):
     def is_open(self) -> bool:
         """Whether the workspace is open, so that calls need not wait for a start."""
         return self._life.is_open
+
+    async def _save_conversations(self) -> None:
+        recorders = list(self._recorders)
+        try:
+            async with asyncio.timeout(self._engine.components.settings.close_drain_seconds):
+                await asyncio.gather(*(recorder.save_all() for recorder in recorders))
+        except TimeoutError as error:
+            self._engine.failures.report("hook.auto_memory", error)
 
     async def _ready(self) -> Components:
         """Open, with every recorded turn in the index."""

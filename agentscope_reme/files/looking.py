@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from agentscope_reme.errors import NotFound
 from agentscope_reme.files.disk import told
 
 
@@ -58,5 +59,8 @@ def names_in(folder: Path) -> list[str]:
     Raises:
         StorageFailed: it cannot be listed.
     """
-    with told(folder, "listing"):
-        return os.listdir(folder) if folder.is_dir() else []
+    try:
+        with told(folder, "listing"):
+            return os.listdir(folder) if folder.is_dir() else []
+    except NotFound:  # it went meanwhile
+        return []

@@ -138,15 +138,18 @@ class LogIndexing:
             except Exception as error:  # noqa: BLE001 - a background task is a process edge
                 error.add_note(f"(log {path!r})")
                 faults.append(error)
-        self._is_behind = not followed and self._is_still_behind()
+        self._is_behind = not followed and self._is_still_behind(faults)
         return faults
 
-    def _is_still_behind(self) -> bool:
+    def _is_still_behind(self, faults: list[Exception]) -> bool:
         try:
             return not self._vault.retry()
         except Closed:
             return False
         except StorageFailed:  # the paths are in `dirty`, as before
+            return True
+        except Exception as error:  # noqa: BLE001 - a background task is a process edge
+            faults.append(error)
             return True
 
 

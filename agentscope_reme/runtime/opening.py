@@ -54,6 +54,7 @@ class Opening:
         closing = self._closing
         if closing is not None:
             if not closing.done():  # one of an earlier event loop cannot be waited for here
+                self._require_this_loop(closing)
                 await asyncio.wait({closing})
             if self._closing is closing:  # else another caller has begun anew meanwhile
                 self._closing = self._opening = None

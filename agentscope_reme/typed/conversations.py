@@ -13,6 +13,7 @@ from pydantic import TypeAdapter
 from agentscope_reme.clock import Clock
 from agentscope_reme.context.tokens import estimate_message_tokens
 from agentscope_reme.context.transcript import render
+from agentscope_reme.files.archived import whole_id
 from agentscope_reme.files.session_lines import as_logged
 from agentscope_reme.messages import (
     Block,
@@ -72,7 +73,8 @@ def keys_of(messages: Sequence[Message]) -> list[str]:
     for message in messages:
         said = [block.model_dump(exclude_none=True) for block in message.blocks]
         before = keys[-1] if keys and not (message.id or message.created_at_text) else ""
-        told = [message.id, message.created_at_text, message.role, message.name, said, before]
+        whole = message.id and whole_id(message.id)  # what leaves a window is named by its words
+        told = [whole, message.created_at_text, message.role, message.name, said, before]
         digest = hashlib.sha256(json.dumps(told).encode())
         keys.append(digest.hexdigest()[:_KEY_DIGITS])
     return keys

@@ -34,6 +34,7 @@ async def page_of(reme: ReMe) -> tuple[bytes, int]:
     """
     await reme.start()
     parts = reme.application.components
+    await parts.log_indexing.drain()
     made = parts.clock.now().isoformat(timespec="seconds")
     page = await asyncio.to_thread(gather, parts, made)
     return await asyncio.to_thread(render, page), len(page["files"])

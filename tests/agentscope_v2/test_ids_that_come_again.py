@@ -76,3 +76,17 @@ async def test_a_file_attached_twice_under_one_id_is_one_turn(memory: InMemorySe
     kept.content = [kept.content[0], TextBlock(text="[an image that was taken out]")]
     await agent.reply(Msg.model_validate(asked.model_dump()))
     assert said(memory) == ["look", "One.", "Two."]
+
+
+async def test_a_fault_in_telling_them_apart_costs_no_reply(
+    memory: InMemoryService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise ValueError("broken")
+
+    monkeypatch.setattr("agentscope_reme.agentscope_v2.middleware.told_apart", broken)
+    agent = make_agent(["One."], middlewares=[ReMeMemoryMiddleware(memory)])
+    reply = await agent.reply(user("first", id="1"))
+    assert reply.get_text_content() == "One."
+    assert said(memory) == ["first", "One."]
+    assert [where for where, _ in memory.failures] == ["middleware.inputs"]

@@ -242,3 +242,17 @@ async def test_a_program_that_ends_is_told_in_the_failures() -> None:
     index.gate.release()
     assert await logs.drain()  # it was not ending after all
     assert (index.followed, failures.counts) == ([("a", None)], {"index": 1})
+
+
+async def test_a_fault_while_it_is_tried_again_is_told_and_ends_nothing() -> None:
+    index, failures = Index(), FailureLog()
+    index.gate.release(9)
+    index.takes = False
+    logs = indexing(index, failures)
+    logs.soon("a", None)
+    assert await logs.drain()
+    assert logs.is_behind
+    index.fault = BadInput("x", "no", "Do not.")
+    assert await logs.drain()
+    assert failures.counts == {"index": 1}
+    assert logs.is_behind

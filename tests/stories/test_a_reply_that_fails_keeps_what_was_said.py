@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
-from agentscope_reme import ReMe
+from agentscope_reme import ReMe, Settings
+from agentscope_reme.agentscope_line import installed_line
 from agentscope_reme.testing import ScriptedChatModel
 from tests.stories.agents import make_agent, say
 
@@ -70,3 +74,41 @@ async def test_nor_of_one_that_was_detached_between_two_replies(
     async with open_memory() as reme:
         assert len((await reme.search("stork")).hits) == 1
         assert await logged(reme) == []
+
+
+@pytest.mark.skipif(installed_line() != 1, reason="2.x records at the end of the reply")
+async def test_a_lock_of_others_delays_no_close_for_long(open_memory: Callable[..., ReMe]) -> None:
+    patient = Settings(
+        watch=False, fsync=False, record_patience_seconds=60, close_drain_seconds=0.1
+    )
+    agents = [make_agent(failing()) for _ in range(3)]
+    reme = open_memory(settings=patient)
+    await reme.start()
+    for number, agent in enumerate(agents):
+        reme.attach(agent, session_id=f"s{number}", recall="off")
+        await fail(agent)
+    with FileLock(Path(reme.workspace.locks, "session-s0.lock")):
+        before = reme.application.components.failures.counts
+        await reme.close()
+        assert not reme.is_open
+        after = reme.application.components.failures.counts
+    assert (before, after) == ({}, {"hook.auto_memory": 1})
+
+
+@pytest.mark.skipif(installed_line() != 1, reason="2.x records at the end of the reply")
+async def test_who_gives_up_waiting_for_a_close_does_not_give_up_the_close(
+    open_memory: Callable[..., ReMe],
+) -> None:
+    patient = Settings(watch=False, fsync=False, record_patience_seconds=60)
+    agent, reme = make_agent(failing()), open_memory(settings=patient)
+    await reme.start()
+    reme.attach(agent, session_id="s", recall="off")
+    await fail(agent)
+    with FileLock(Path(reme.workspace.locks, "session-s.lock")):
+        closing = asyncio.create_task(reme.close())
+        await asyncio.sleep(0)
+        closing.cancel()
+        await asyncio.wait({closing})
+        assert closing.cancelled()
+        await reme.close()
+    assert not reme.is_open

@@ -18,6 +18,7 @@ from agentscope_reme import ReMe, Settings
 from agentscope_reme.steps import BaseStep, Ref
 from agentscope_reme.store.local_store import LocalFileStore
 from agentscope_reme.testing import ScriptedChatModel
+from agentscope_reme.view.page_file import page_of
 
 PATIENT = Settings(
     watch=False,
@@ -264,3 +265,15 @@ def test_a_kill_before_the_index_followed_loses_no_turn(open_memory: Callable[..
             return (await reme.search("now")).hits[0].text
 
     assert "The heron of now." in asyncio.run(found())
+
+
+async def test_the_page_of_a_memory_shows_what_was_just_said(
+    open_memory: Callable[..., ReMe],
+) -> None:
+    async with open_memory(settings=PATIENT) as reme:
+        with commit_lock(reme):
+            await reme.record("s", [turn("page")])
+            page = asyncio.create_task(page_of(reme))
+            done, _ = await asyncio.wait({page}, timeout=0.5)
+            assert not done
+        assert (await page)[1] == 1
