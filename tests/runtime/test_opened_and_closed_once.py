@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from agentscope_reme.errors import Closed
+from agentscope_reme.errors import BadInput, Closed
 from agentscope_reme.runtime.opening import Opening
 
 
@@ -78,3 +78,21 @@ async def test_once_closed_it_is_not_opened_by_a_mere_call() -> None:
     await memory.life.close()
     with pytest.raises(Closed, match="start"):
         await memory.life.ready()
+
+
+def test_a_close_in_another_loop_is_not_waited_for() -> None:
+    memory = Memory()
+    other = asyncio.new_event_loop()
+    other.run_until_complete(memory.life.start())
+    closing = other.create_task(memory.life.close())
+    other.run_until_complete(asyncio.sleep(0))
+
+    async def start_here() -> None:
+        async with asyncio.timeout(10):
+            await memory.life.start()
+
+    with pytest.raises(BadInput, match="another event loop"):
+        asyncio.run(start_here())
+    memory.may_end.set()
+    other.run_until_complete(closing)
+    other.close()

@@ -60,6 +60,7 @@ async def main():
     async with ReMe(sys.argv[1], settings=Settings(fsync=False)) as reme:
         print("rjieba" in sys.modules, (await reme.status()).failures)
         await reme.write("digest/wiki/a.md", sys.argv[2])
+        await reme.optimize_index()  # what is sealed is not cut into words again at the start
 
 
 asyncio.run(main())

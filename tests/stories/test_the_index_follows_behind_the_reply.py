@@ -277,3 +277,16 @@ async def test_the_page_of_a_memory_shows_what_was_just_said(
             done, _ = await asyncio.wait({page}, timeout=0.5)
             assert not done
         assert (await page)[1] == 1
+
+
+async def test_calls_that_are_no_searches_wait_for_the_index_too(
+    open_memory: Callable[..., ReMe],
+) -> None:
+    async with open_memory(settings=PATIENT) as reme:
+        with commit_lock(reme):
+            await reme.record("s", [turn("status")])
+            calls = {asyncio.create_task(reme.status()), asyncio.create_task(reme.list_tags())}
+            done, _ = await asyncio.wait(calls, timeout=0.5)
+            assert not done
+        await asyncio.wait(calls)
+        assert (await reme.status()).files == 1
