@@ -40,7 +40,7 @@ class Calls(Lifetime):
         name = str(engine.components.workspace.root)
         self._life = Opening(name, lambda: engine.start(), lambda: engine.close())
         self._recorders: WeakSet[Recorder] = WeakSet()
-        self._closing_alone: asyncio.Task[None] | None = None
+        self._leaving: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         """Open the workspace and catch up with the files; calling it again does nothing.
@@ -51,6 +51,8 @@ class Calls(Lifetime):
         Raises:
             StorageFailed: the workspace cannot be opened or written.
         """
+        if (leaving := self._saving_before_close()) is not None:
+            await asyncio.wait({leaving})
         await self._life.start()
 
     async def close(self) -> None:
@@ -58,15 +60,14 @@ class Calls(Lifetime):
 
         What was not finished stays pending in the files. Calling it again does nothing. What the
         last reply of an attached agent that still lives left unsaved, because it failed, is saved
-        first, within the same time.
+        first, for as long at most.
         """
-        try:
-            if not self._life.is_closed:
-                await self._save_conversations()
-        except asyncio.CancelledError:  # who gives up waiting does not give up the close
-            self._closing_alone = asyncio.create_task(self._life.close(), name="close of a memory")
-            raise
-        await self._life.close()
+        if self._life.is_closed:
+            await self._life.close()
+            return
+        if self._leaving is None or self._leaving.done():
+            self._leaving = asyncio.create_task(self._leave(), name="close of a memory")
+        await asyncio.shield(self._leaving)  # who gives up waiting does not give up the close
 
     @property
     def application(self) -> ApplicationContext:
@@ -78,11 +79,23 @@ class Calls(Lifetime):
         """Whether the workspace is open, so that calls need not wait for a start."""
         return self._life.is_open
 
+    def _saving_before_close(self) -> asyncio.Task[None] | None:
+        """The close that has begun and still saves; one of another loop cannot be waited for."""
+        leaving = self._leaving
+        if leaving is None or leaving.done() or not self.is_open:
+            return None
+        return leaving if leaving.get_loop() is asyncio.get_running_loop() else None
+
+    async def _leave(self) -> None:
+        await self._save_conversations()
+        await self._life.close()
+
     async def _save_conversations(self) -> None:
         recorders = list(self._recorders)
         try:
             async with asyncio.timeout(self._engine.components.settings.close_drain_seconds):
-                await asyncio.gather(*(recorder.save_all() for recorder in recorders))
+                saving = (recorder.save_all() for recorder in recorders)
+                await asyncio.gather(*saving, return_exceptions=True)  # one may be cancelled
         except TimeoutError as error:
             self._engine.failures.report("hook.auto_memory", error)
 

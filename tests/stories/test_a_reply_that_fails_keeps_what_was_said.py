@@ -112,3 +112,49 @@ async def test_who_gives_up_waiting_for_a_close_does_not_give_up_the_close(
         assert closing.cancelled()
         await reme.close()
     assert not reme.is_open
+
+
+@pytest.mark.skipif(installed_line() != 1, reason="2.x records at the end of the reply")
+async def test_a_start_while_a_close_saves_opens_it_again(open_memory: Callable[..., ReMe]) -> None:
+    agent, reme = make_agent(failing()), open_memory()
+    await reme.start()
+    reme.attach(agent, session_id="s", recall="off")
+    await fail(agent)
+    get_memory, saving, may_save = agent.memory.get_memory, asyncio.Event(), asyncio.Event()
+
+    async def slow(*args: object, **kwargs: object) -> object:
+        saving.set()
+        await may_save.wait()
+        return await get_memory(*args, **kwargs)
+
+    agent.memory.get_memory = slow
+    closing = asyncio.create_task(reme.close())
+    await saving.wait()
+    starting = asyncio.create_task(reme.start())
+    await asyncio.sleep(0)
+    may_save.set()
+    await asyncio.gather(closing, starting)
+    assert reme.is_open
+    assert SAID in (await logged(reme))[0]
+    await reme.close()
+
+
+@pytest.mark.skipif(installed_line() != 1, reason="2.x records at the end of the reply")
+async def test_a_window_whose_reading_was_cancelled_leaves_nothing_open(
+    open_memory: Callable[..., ReMe],
+) -> None:
+    agents = [make_agent(failing()) for _ in range(2)]
+    reme = open_memory()
+    await reme.start()
+    for number, agent in enumerate(agents):
+        reme.attach(agent, session_id=f"s{number}", recall="off")
+        await fail(agent)
+
+    async def cancelled(*_: object, **__: object) -> object:
+        raise asyncio.CancelledError
+
+    agents[0].memory.get_memory = cancelled
+    await reme.close()
+    assert not reme.is_open
+    async with open_memory() as reme:
+        assert SAID in (await logged(reme))[0]
